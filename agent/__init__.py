@@ -1,0 +1,1 @@
+"""The conversation: clock, timeline, floor, playout, heard ledger, call, frontends, record and replay."""

@@ -1,0 +1,1 @@
+"""Command line and wiring: the only place that knows every part."""

@@ -1,0 +1,1 @@
+"""Who has the floor: pure state machines from evidence to verdicts."""
