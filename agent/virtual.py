@@ -9,11 +9,17 @@ loop raises `Stalled` instead of hanging.
 """
 
 import asyncio
+import heapq
 import selectors
 from collections.abc import Callable
-from typing import Any, NoReturn
+from contextvars import Context
+from typing import Any, NoReturn, TypeVarTuple
 
 from agent.errors import Fault, Refused
+
+_Ts = TypeVarTuple("_Ts")
+_DIGITS = 9
+"""The clock counts whole nanoseconds: sums of floats would otherwise make one deadline into several."""
 
 
 class VirtualTimeError(Refused):
@@ -49,6 +55,16 @@ def _refuse(what: str) -> Callable[..., NoReturn]:
     return refused
 
 
+class _Timer(asyncio.TimerHandle):
+    """asyncio leaves timers of one deadline to the heap; these keep the order in which they were set."""
+
+    __slots__ = ("order",)
+    order: int
+
+    def __lt__(self, other: Any) -> bool:
+        return (self.when(), self.order) < (other.when(), other.order)
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """asyncio on virtual seconds, starting at 0. Timers of one deadline fire in the order in which they were set."""
 
@@ -66,7 +82,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def advance(self, seconds: float) -> None:
         """Move the clock on; timers that are due then fire on the next pass."""
-        self._now += seconds
+        self._now = round(self._now + seconds, _DIGITS)
+
+    def call_at(
+        self, when: float, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """As asyncio's, but equal deadlines fire in order; deadlines are whole nanoseconds, so that equal ones are equal."""
+        self._check_closed()  # type: ignore[attr-defined]
+        timer = _Timer(round(when, _DIGITS), callback, args, self, context)
+        self._timers += 1
+        timer.order = self._timers
+        timer._scheduled = True  # type: ignore[attr-defined]
+        heapq.heappush(self._scheduled, timer)  # type: ignore[attr-defined]
+        return timer
 
 
 _REFUSED: dict[str, str] = {
@@ -86,6 +114,7 @@ _REFUSED: dict[str, str] = {
             "sock_recv",
             "sock_recv_into",
             "sock_recvfrom",
+            "sock_recvfrom_into",
             "sock_sendall",
             "sock_sendto",
             "sock_connect",
