@@ -26,6 +26,8 @@ class WatchdogSettings:
     """From the end of a caller's turn to the first sample of anything: then the recovery line is spoken."""
     starved_us: int = 1_000_000
     """An utterance that was begun and gets no more audio for this long is ended."""
+    held_us: int = 3_000_000
+    """Speech held by the floor (not by the line) goes on after this."""
     turn_min_us: int = 300_000
     """Shorter bursts of voice are no turn and oblige nobody to answer."""
     turn_gap_us: int = 700_000

@@ -206,6 +206,7 @@ class CallStarted(Event):
     wall_anchor: str
     seed: int
     record: Literal["off", "on"]
+    far_end_delay_us: int
     owns_floor: bool
     settings: CallSettings
     versions: dict[str, str]
@@ -286,6 +287,14 @@ class LineQuality(Event):
 @_event("evidence.voice_started", "input")
 class VoiceStarted(Event):
     """The caller's voice was detected; `covers.from_us` is its onset."""
+
+    covers: Span
+    level_dbov: float
+
+
+@_event("evidence.voice_continued", "input")
+class VoiceContinued(Event):
+    """The caller's voice goes on; `covers` runs from its onset to its last voiced sample. Told every 100 ms of voice."""
 
     covers: Span
     level_dbov: float

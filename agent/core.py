@@ -1,0 +1,353 @@
+"""The call's core: input events in, one frame a tick out, and everything that is derived in between. Pure.
+
+The same object runs a live call and its strict replay: nothing in here knows a clock, a task, a socket or a file. `apply` takes
+an input event that is on the timeline already, `tick` moves 20 ms on; both put derived events on the timeline through `emit`.
+Whatever a derived event asks of the world (a frontend to yield, a line to hang up) is done by whoever listens to the timeline.
+
+A tick at `t` first settles what was sent in the 20 ms before it, so that no event knows the future, then decides, then pulls
+the frame for the 20 ms after it.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from agent.errors import Fault
+from agent.floor.arbiter import Decision, FloorArbiter, Speaking, SustainedSpeechArbiter
+from agent.heard import HeardLedger
+from agent.line import Pcm
+from agent.playout import Ended, Playout, Pulled
+from agent.sending import SentSpans
+from agent.settings import TICK_US
+from agent.timeline.events import (
+    CallEnded,
+    CallStarted,
+    DelegateClosed,
+    DelegateOpened,
+    EndReason,
+    EndRequested,
+    EpochChanged,
+    Event,
+    FaultDetected,
+    FloorChanged,
+    FrontendLost,
+    LineAnswered,
+    LineClosed,
+    LineHeld,
+    LineQuality,
+    LineResumed,
+    MediaReceived,
+    Outcome,
+    Phase,
+    PhaseChanged,
+    Role,
+    SayRequested,
+    SpeechArrived,
+    SpeechRefused,
+    UtteranceEnded,
+    UtteranceStarted,
+    Verdict,
+    VoiceContinued,
+    VoiceStarted,
+    VoiceStopped,
+    WordsSent,
+    WorkEnded,
+)
+from agent.timeline.log import Entry
+from agent.watchdog import Alarm, Sending, Watchdog
+from agent.works import Works
+
+
+class Emit(Protocol):
+    """Puts a derived event on the timeline at the current tick."""
+
+    def __call__(self, event: Event, cause: int | None = None) -> Entry: ...
+
+
+class CallCore:
+    """State of one call. Create it with the call's first event, then `apply` and `tick`."""
+
+    def __init__(self, started: CallStarted, emit: Emit) -> None:
+        self.phase = Phase.RINGING
+        self.playout = Playout(started.sample_rate_hz * TICK_US // 1_000_000)
+        self.works = Works()
+        self.on_hold = False
+        self._emit = emit
+        self._settings = started.settings
+        self._rate = started.sample_rate_hz
+        self._ledger = HeardLedger(started.sample_rate_hz, started.far_end_delay_us)
+        self._spans = SentSpans()
+        self._arbiter: FloorArbiter = SustainedSpeechArbiter(started.settings.floor, started.owns_floor)
+        self._watchdog = Watchdog(started.settings.watchdog)
+        self._pulled: Pulled | None = None
+        self._pulled_us = self._t = 0
+        self._since_us = 0
+        self._answered_us: int | None = None
+        self._media_us = 0
+        self._ending: tuple[EndRequested, int, int | None] | None = None
+        self._voice = False
+        self._cut_onset_us: int | None = None
+        self._apply: dict[type[Event], Callable[[Entry], None]] = {
+            LineAnswered: self._on_answered,
+            LineHeld: self._on_held,
+            LineResumed: self._on_resumed,
+            LineClosed: self._on_closed,
+            LineQuality: self._on_quality,
+            MediaReceived: self._on_media,
+            VoiceStarted: self._on_voice,
+            VoiceContinued: self._on_voice,
+            VoiceStopped: self._on_voice,
+            DelegateOpened: self._on_delegate_opened,
+            DelegateClosed: self._on_delegate_closed,
+            WorkEnded: self._on_work_ended,
+            EndRequested: self._on_end,
+            FrontendLost: self._on_frontend_lost,
+        }
+
+    # --- inputs ---
+
+    def apply(self, entry: Entry, pcm: Pcm | None = None) -> None:
+        """Take an input event. Speech comes with its audio, `samples` long; in a replay silence of that length will do."""
+        self._t = entry.t
+        event = entry.event
+        if isinstance(event, SpeechArrived | SayRequested):
+            if pcm is None or len(pcm) != event.samples:
+                raise Fault(f"{event.kind} says {event.samples} samples and came with {0 if pcm is None else len(pcm)}")
+            self._on_speech(entry, event, pcm)
+            return
+        handler = self._apply.get(type(event))
+        if handler and (self.phase is not Phase.ENDED or isinstance(event, WorkEnded)):
+            handler(entry)
+
+    def _on_speech(self, entry: Entry, event: SpeechArrived | SayRequested, pcm: Pcm) -> None:
+        if isinstance(event, SayRequested):
+            epoch, must_hear, final = self.playout.epoch, event.must_hear, True
+        else:
+            epoch, must_hear, final = event.epoch, False, event.final
+        ended = self.phase is Phase.ENDED
+        refusal = "ended" if ended else self.playout.offer(event.utterance_id, epoch, event.role, must_hear, pcm, final)
+        if refusal:
+            self._emit(SpeechRefused(event.utterance_id, epoch, event.samples, refusal), entry.seq)
+            return
+        self._ledger.script(event.utterance_id, event.text, event.words, event.alignment, event.samples)
+        if isinstance(event, SpeechArrived):
+            self.works.speech(event.cause.attempt_id, event.utterance_id)
+
+    def _on_answered(self, entry: Entry) -> None:
+        if self.phase is Phase.RINGING:
+            self._answered_us = self._media_us = entry.t
+            self._enter(Phase.ANSWERED, "the line was answered", entry.seq)
+
+    def _on_held(self, entry: Entry) -> None:
+        self.on_hold = True
+
+    def _on_resumed(self, entry: Entry) -> None:
+        self.on_hold = False
+        self._media_us = entry.t
+
+    def _on_closed(self, entry: Entry) -> None:
+        assert isinstance(entry.event, LineClosed)
+        self._end(entry.event.reason, entry.event.detail, entry.seq)
+
+    def _on_quality(self, entry: Entry) -> None:
+        assert isinstance(entry.event, LineQuality)
+        self._ledger.far_end_delay_us = entry.event.far_end_delay_us
+
+    def _on_media(self, entry: Entry) -> None:
+        assert isinstance(entry.event, MediaReceived)
+        if entry.event.received:
+            self._media_us = entry.t
+
+    def _on_voice(self, entry: Entry) -> None:
+        assert isinstance(entry.event, VoiceStarted | VoiceContinued | VoiceStopped)
+        self._voice = not isinstance(entry.event, VoiceStopped)
+        self._arbiter.voice(entry.event, entry.seq)
+        self._watchdog.voice(entry.event)
+
+    def _on_delegate_opened(self, entry: Entry) -> None:
+        assert isinstance(entry.event, DelegateOpened)
+        self.works.opened(entry.event)
+
+    def _on_delegate_closed(self, entry: Entry) -> None:
+        assert isinstance(entry.event, DelegateClosed)
+        self._emit(self.works.closed(entry.event), entry.seq)
+
+    def _on_work_ended(self, entry: Entry) -> None:
+        assert isinstance(entry.event, WorkEnded)
+        ready = self.works.ended(entry.event)
+        if ready:
+            self._emit(ready, entry.seq)
+        if self.phase is Phase.ENDED:
+            self._abandon(entry.seq)
+
+    def _on_frontend_lost(self, entry: Entry) -> None:
+        """Nothing more comes for what its session had begun."""
+        self.playout.seal()
+
+    def _on_end(self, entry: Entry) -> None:
+        assert isinstance(entry.event, EndRequested)
+        if entry.event.at_once or self.phase is Phase.RINGING:
+            self._end(entry.event.reason, entry.event.detail, entry.seq)
+        elif self.phase is Phase.ANSWERED:
+            self._start_ending(entry.event, entry.seq)
+
+    # --- the tick ---
+
+    def tick(self, t: int) -> Pcm | None:
+        """Move on to `t`; returns the frame to send now, None for silence."""
+        self._t = t
+        self._settle()
+        if self.phase is Phase.ENDED:
+            return None
+        self._bounds()
+        if self.phase not in (Phase.ANSWERED, Phase.ENDING) or self.on_hold:
+            return None
+        self._floor()
+        self._watch()
+        self._deliver()
+        pulled = self.playout.pull()
+        self._pulled, self._pulled_us = pulled, t
+        if pulled.first:
+            self._begin(pulled)
+        return pulled.pcm
+
+    def _settle(self) -> None:
+        """Account for the frame pulled a tick ago: it is out now."""
+        pulled, self._pulled = self._pulled, None
+        if pulled is None or (pulled.count == 0 and not pulled.underrun and pulled.ended is None):
+            self._emit_all(self._spans.close())
+            return
+        self._emit_all(self._spans.add(self._pulled_us + TICK_US, pulled))
+        if pulled.count and pulled.utterance_id:
+            told = self._ledger.sent(self._pulled_us, pulled.utterance_id, pulled.start, pulled.count)
+            if told:
+                words, text = told
+                self._emit(WordsSent(pulled.utterance_id, words, pulled.start + pulled.count, text))
+        if pulled.ended:
+            self._emit_all(self._spans.close())
+            self._account(pulled.ended)
+
+    def _emit_all(self, events: list[Event]) -> None:
+        for event in events:
+            self._emit(event)
+
+    def _begin(self, pulled: Pulled) -> None:
+        self._since_us = self._t
+        self._cut_onset_us = None
+        if pulled.role is not Role.BACKCHANNEL:
+            self._watchdog.spoke()
+        self._emit(UtteranceStarted(pulled.utterance_id or "", pulled.epoch, pulled.role, pulled.must_hear))
+
+    def _account(self, ended: Ended, cause: int | None = None) -> None:
+        onset_us = self._cut_onset_us if ended.outcome is Outcome.CUT else None
+        account = self._ledger.close(ended.utterance_id, onset_us)
+        self._emit(
+            UtteranceEnded(
+                ended.utterance_id,
+                ended.outcome,
+                account.samples_sent,
+                account.samples_heard_at_onset,
+                account.words_sent,
+                account.words_heard_at_onset,
+                account.text_sent,
+                account.text_unsent,
+            ),
+            cause,
+        )
+        change = self.works.utterance_ended(ended.utterance_id, ended.outcome, account.text_sent)
+        if change:
+            self._emit(change)
+
+    def _bounds(self) -> None:
+        """The limits of a call: ringing, media, length, farewell."""
+        settings = self._settings
+        if self.phase is Phase.RINGING and self._t > settings.answer_within_us:
+            self._end(EndReason.NOT_ANSWERED, f"not answered within {settings.answer_within_us // 1_000_000} s")
+        elif self.phase is Phase.ANSWERED and self._answered_us is not None:
+            if not self.on_hold and self._t - self._media_us > settings.media_lost_us:
+                self._end(EndReason.MEDIA_LOST, f"no media for {settings.media_lost_us // 1_000_000} s")
+            elif self._t - self._answered_us > settings.longest_us:
+                limit = EndRequested(EndReason.TOO_LONG, f"longer than {settings.longest_us // 60_000_000} min", False)
+                self._start_ending(limit, None)
+        elif self.phase is Phase.ENDING and self._ending:
+            request, since_us, cause = self._ending
+            if self.playout.drained or self._t - since_us > settings.ending_us:
+                self._end(request.reason, request.detail, cause)
+
+    def _floor(self) -> None:
+        speaking = self.playout.speaking
+        view = None
+        if speaking:
+            view = Speaking(speaking.utterance_id, speaking.role, speaking.must_hear, self._since_us)
+        decision = self._arbiter.step(self._t, view)
+        if decision:
+            self._obey(decision)
+
+    def _obey(self, decision: Decision) -> None:
+        current = self.playout.current
+        utterance_id = current.utterance_id if current else ""
+        entry = self._emit(FloorChanged(decision.verdict, utterance_id, decision.onset_us, decision.reason), decision.cause)
+        match decision.verdict:
+            case Verdict.DUCK:
+                self.playout.duck(self._settings.floor.duck_db)
+            case Verdict.RESTORE:
+                self.playout.duck(0.0)
+            case Verdict.HOLD:
+                boundary = self._ledger.next_word_end(utterance_id)
+                self.playout.hold(0 if boundary is None else boundary)
+            case Verdict.RESUME:
+                self.playout.resume()
+            case Verdict.YIELD:
+                self._yield(decision.onset_us, entry.seq)
+
+    def _yield(self, onset_us: int, cause: int) -> None:
+        self._cut_onset_us = onset_us
+        dropped, ended = self.playout.flush()
+        self._emit(EpochChanged(self.playout.epoch, self._t, dropped), cause)
+        for one in ended:
+            self._account(one, cause)
+
+    def _watch(self) -> None:
+        current = self.playout.current
+        sending = Sending(current.sent > 0, current.starved, self.playout.held) if current else None
+        alarm = self._watchdog.step(self._t, sending)
+        if alarm and self.phase is Phase.ANSWERED:
+            self._recover(alarm)
+
+    def _recover(self, alarm: Alarm) -> None:
+        entry = self._emit(FaultDetected(alarm.code, alarm.detail))
+        if alarm.code == "held":
+            self.playout.resume()
+        elif alarm.code == "starved" and (ended := self.playout.end_current(Outcome.STARVED)):
+            self._account(ended, entry.seq)
+
+    def _deliver(self) -> None:
+        quiet = self.phase is Phase.ANSWERED and not self._voice and self.playout.drained
+        change = self.works.step(self._t, quiet)
+        if change:
+            self._emit(change)
+
+    # --- phases ---
+
+    def _enter(self, phase: Phase, reason: str, cause: int | None = None) -> None:
+        self.phase = phase
+        self._emit(PhaseChanged(phase, reason), cause)
+
+    def _start_ending(self, request: EndRequested, cause: int | None) -> None:
+        self._ending = (request, self._t, cause)
+        self.playout.drain()
+        self._enter(Phase.ENDING, request.detail, cause)
+
+    def _end(self, reason: EndReason, detail: str, cause: int | None = None) -> None:
+        """The one end of a call, whatever ends it."""
+        self._settle()
+        self._emit_all(self._spans.close())
+        for ended in self.playout.stop(Outcome.CUT):
+            self._account(ended)
+        self._abandon(cause)
+        self._enter(Phase.ENDED, detail, cause)
+        lasted_us = self._t - self._answered_us if self._answered_us is not None else 0
+        self._emit(CallEnded(reason, detail, lasted_us), cause)
+
+    def _abandon(self, cause: int | None) -> None:
+        for change in self.works.abandon("the call has ended"):
+            self._emit(change, cause)

@@ -1,0 +1,30 @@
+"""The conversation so far, as a frontend is told it when its session is rebuilt: what was understood and what was sent."""
+
+from collections import deque
+
+from agent.frontends.base import PastTurn
+from agent.timeline.events import Transcript, UtteranceEnded
+from agent.timeline.log import Entry
+
+TURNS = 200
+"""Turns remembered; older ones are forgotten."""
+
+
+class History:
+    """A view of one timeline."""
+
+    def __init__(self) -> None:
+        self._turns: deque[PastTurn] = deque(maxlen=TURNS)
+
+    @property
+    def turns(self) -> tuple[PastTurn, ...]:
+        """Oldest first. Lines of ours end where the sending was cut."""
+        return tuple(self._turns)
+
+    def learn(self, entry: Entry) -> None:
+        """A timeline listener."""
+        event = entry.event
+        if isinstance(event, Transcript) and event.final:
+            self._turns.append(PastTurn("caller", event.text))
+        elif isinstance(event, UtteranceEnded) and event.text_sent:
+            self._turns.append(PastTurn("agent", event.text_sent))

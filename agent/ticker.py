@@ -1,0 +1,103 @@
+"""One ticker of 20 ms for all calls of a process: absolute deadlines, lateness measured for each call."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.clock import Clock
+from agent.settings import TICK_US
+
+RESYNC_US = 500_000
+"""A delay up to this is caught up tick by tick; beyond it the ticker jumps and says by how much."""
+STEP_US = 100
+BUCKETS = 2_000
+
+
+class Histogram:
+    """Durations in steps of 0.1 ms up to 200 ms; what is longer counts as the last step. Constant memory."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (BUCKETS + 1)
+        self.count = 0
+        self.max_us = 0
+
+    def add(self, value_us: int) -> None:
+        """Count one duration; a negative one counts as 0."""
+        value_us = max(0, value_us)
+        self._counts[min(value_us // STEP_US, BUCKETS)] += 1
+        self.count += 1
+        self.max_us = max(self.max_us, value_us)
+
+    def quantile_ms(self, q: float) -> float:
+        """The duration below which a share `q` lies, ms, rounded up to the step; 0 when nothing was counted."""
+        wanted, seen = q * self.count, 0
+        for index, count in enumerate(self._counts):
+            seen += count
+            if count and seen >= wanted:
+                return (index + 1) * STEP_US / 1000
+        return 0.0
+
+
+class Ticking(Protocol):
+    """Something that is moved on by the ticker."""
+
+    def tick(self, skipped: int) -> None:
+        """20 ms are over; before them `skipped` ticks were jumped."""
+
+    def crashed(self, error: Exception) -> None:
+        """`tick` raised: it is not called again. Must not raise."""
+
+
+@dataclass(slots=True)
+class TickerStats:
+    """What the ticker counted since it was made."""
+
+    ticks: int = 0
+    resyncs: int = 0
+    skipped: int = 0
+
+
+class Ticker:
+    """Runs until cancelled. Deadline `n` is the start plus `n` × 20 ms, however late the one before was."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._subscribers: dict[Ticking, None] = {}
+        self.lateness = Histogram()
+        self.stats = TickerStats()
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    def attach(self, subscriber: Ticking) -> None:
+        """From the next tick on; subscribers tick in the order in which they came."""
+        self._subscribers[subscriber] = None
+
+    def detach(self, subscriber: Ticking) -> None:
+        """No tick reaches it any more; harmless when it is not attached."""
+        self._subscribers.pop(subscriber, None)
+
+    async def run(self) -> None:
+        """Tick for ever."""
+        deadline = self._clock.now_us()
+        while True:
+            deadline += TICK_US
+            await self._clock.sleep_until(deadline)
+            late = self._clock.now_us() - deadline
+            skipped = late // TICK_US if late > RESYNC_US else 0
+            if skipped:
+                deadline += skipped * TICK_US
+                self.stats.resyncs += 1
+                self.stats.skipped += skipped
+            self._tick(deadline, skipped)
+
+    def _tick(self, deadline: int, skipped: int) -> None:
+        self.stats.ticks += 1
+        for subscriber in list(self._subscribers):
+            late_us = self._clock.now_us() - deadline
+            self.lateness.add(late_us)
+            try:
+                subscriber.tick(skipped)
+            except Exception as error:  # one call's fault must not stop the others' media
+                self.detach(subscriber)
+                subscriber.crashed(error)
