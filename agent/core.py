@@ -30,6 +30,7 @@ from agent.timeline.events import (
     FaultDetected,
     FloorChanged,
     FrontendLost,
+    Gap,
     LineAnswered,
     LineClosed,
     LineHeld,
@@ -80,7 +81,7 @@ class CallCore:
         self._watchdog = Watchdog(started.settings.watchdog)
         self._pulled: Pulled | None = None
         self._pulled_us = self._t = 0
-        self._since_us = 0
+        self._since_us = self._busy_us = 0
         self._answered_us: int | None = None
         self._media_us = 0
         self._ending: tuple[EndRequested, int, int | None] | None = None
@@ -93,6 +94,7 @@ class CallCore:
             LineClosed: self._on_closed,
             LineQuality: self._on_quality,
             MediaReceived: self._on_media,
+            Gap: self._on_gap,
             VoiceStarted: self._on_voice,
             VoiceContinued: self._on_voice,
             VoiceStopped: self._on_voice,
@@ -157,6 +159,10 @@ class CallCore:
         if entry.event.received:
             self._media_us = entry.t
 
+    def _on_gap(self, entry: Entry) -> None:
+        """Nobody listened in a standstill of ours, so no media was missed in it."""
+        self._media_us = entry.t
+
     def _on_voice(self, entry: Entry) -> None:
         assert isinstance(entry.event, VoiceStarted | VoiceContinued | VoiceStopped)
         self._voice = not isinstance(entry.event, VoiceStopped)
@@ -217,8 +223,9 @@ class CallCore:
             self._emit_all(self._spans.close())
             return
         self._emit_all(self._spans.add(self._pulled_us + TICK_US, pulled))
-        if pulled.count and pulled.utterance_id:
-            told = self._ledger.sent(self._pulled_us, pulled.utterance_id, pulled.start, pulled.count)
+        whole = pulled.ended is not None and pulled.ended.outcome is Outcome.FINISHED
+        if (pulled.count or whole) and pulled.utterance_id:
+            told = self._ledger.sent(self._pulled_us, pulled.utterance_id, pulled.start, pulled.count, whole)
             if told:
                 words, text = told
                 self._emit(WordsSent(pulled.utterance_id, words, pulled.start + pulled.count, text))
@@ -308,9 +315,12 @@ class CallCore:
 
     def _watch(self) -> None:
         current = self.playout.current
-        sending = Sending(current.sent > 0, current.starved, self.playout.held) if current else None
+        sending = None
+        if current:
+            murmur = current.role is Role.BACKCHANNEL
+            sending = Sending(current.sent > 0, current.starved, self.playout.held, murmur)
         alarm = self._watchdog.step(self._t, sending)
-        if alarm and self.phase is Phase.ANSWERED:
+        if alarm and (self.phase is Phase.ANSWERED or alarm.code != "unanswered"):
             self._recover(alarm)
 
     def _recover(self, alarm: Alarm) -> None:
@@ -318,10 +328,13 @@ class CallCore:
         if alarm.code == "held":
             self.playout.resume()
         elif alarm.code == "starved" and (ended := self.playout.end_current(Outcome.STARVED)):
+            self._emit_all(self._spans.close())
             self._account(ended, entry.seq)
 
     def _deliver(self) -> None:
-        quiet = self.phase is Phase.ANSWERED and not self._voice and self.playout.drained
+        if self._voice or not self.playout.drained:
+            self._busy_us = self._t
+        quiet = self.phase is Phase.ANSWERED and self._t - self._busy_us >= self._settings.telling_after_us
         change = self.works.step(self._t, quiet)
         if change:
             self._emit(change)

@@ -43,9 +43,20 @@ class _Script:
         self.words.append(word)
         self.ends.append(max(end, self.ends[-1]) if self.ends else end)
 
+    def add_waiting(self, end: int) -> None:
+        """Text that came without audio ends at `end`: before what comes now."""
+        for word in self.waiting:
+            self.add(word, end)
+        self.waiting.clear()
+
     def words_by(self, samples: int) -> int:
-        """How many words end at or before `samples`."""
-        return bisect_right(self.ends, samples)
+        """How many words end at or before `samples`; none before the first sample, whatever a voice claims."""
+        return bisect_right(self.ends, samples) if samples else 0
+
+    def settle(self, end: int) -> None:
+        """Words said to end after `end`, and text that waits for audio, end there."""
+        self.add_waiting(end)
+        self.ends = [min(one, end) for one in self.ends]
 
 
 class HeardLedger:
@@ -69,6 +80,7 @@ class HeardLedger:
         script = self._scripts.setdefault(utterance_id, _Script())
         first, script.samples = script.samples, script.samples + samples
         if words and alignment is not Alignment.CHUNK:
+            script.add_waiting(round(words[0].end_us * self._rate / 1e6))
             for word in words:
                 script.add(word.text, round(word.end_us * self._rate / 1e6))
             return
@@ -85,11 +97,16 @@ class HeardLedger:
             script.add(word, first + samples * passed // total)
         script.waiting.clear()
 
-    def sent(self, t: int, utterance_id: str, start: int, count: int) -> tuple[int, str] | None:
-        """Samples `start .. start + count` went out in the tick at `t`. Returns (words so far, new words) when words ended."""
+    def sent(self, t: int, utterance_id: str, start: int, count: int, whole: bool = False) -> tuple[int, str] | None:
+        """Samples `start .. start + count` went out in the tick at `t`. Returns (words so far, new words) when words ended.
+
+        `whole`: the utterance is complete with them, so all its words are out, also where rounding put an end behind its audio.
+        """
         self._history.append((t, utterance_id, start, count))
         script = self._scripts[utterance_id]
         script.sent = start + count
+        if whole and script.sent:
+            script.settle(script.sent)
         words = script.words_by(script.sent)
         if words <= script.told:
             return None

@@ -24,7 +24,7 @@ class History:
     def learn(self, entry: Entry) -> None:
         """A timeline listener."""
         event = entry.event
-        if isinstance(event, Transcript) and event.final:
+        if isinstance(event, Transcript) and event.final and event.text:
             self._turns.append(PastTurn("caller", event.text))
         elif isinstance(event, UtteranceEnded) and event.text_sent:
             self._turns.append(PastTurn("agent", event.text_sent))

@@ -39,10 +39,15 @@ class MediaState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MediaFrame:
-    """20 ms from the far end, `rate // 50` samples. `pcm` is silence where `state` is SILENT."""
+    """20 ms from the far end, `rate // 50` samples. `pcm` is silence where `state` is SILENT.
+
+    `delay_us`: how long ago the first sample reached us, had it come as fast as the fastest ones do. What is known about the
+    sound (evidence, the record) is placed by that, so a jitter buffer that grows moves nothing on the timeline.
+    """
 
     pcm: Pcm
     state: MediaState
+    delay_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,13 +52,17 @@ SILENCE = Pulled()
 
 @dataclass(slots=True)
 class Utterance:
-    """An utterance on its way out. `sent` and `queued` are samples at the line's rate, `starved` ticks in a row without audio."""
+    """An utterance on its way out. `sent` and `queued` are samples at the line's rate, `starved` ticks in a row without audio.
+
+    `torn`: its source left before it was complete.
+    """
 
     utterance_id: str
     epoch: int
     role: Role
     must_hear: bool
     final: bool = False
+    torn: bool = False
     sent: int = 0
     queued: int = 0
     starved: int = 0
@@ -79,6 +83,24 @@ class Utterance:
         self.queued -= samples
         self.sent += samples
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def shorten(self, samples: int) -> int:
+        """Keep the next `samples` at most; returns how many were dropped."""
+        dropped = max(0, self.queued - samples)
+        while self.queued > samples:
+            last = self.pieces.pop()
+            self.queued -= len(last)
+            if self.queued < samples:
+                self.pieces.append(last[: samples - self.queued])
+                self.queued = samples
+        return dropped
+
+    @property
+    def end(self) -> Outcome:
+        """How it ends when everything that came of it is out."""
+        if not self.sent:
+            return Outcome.DROPPED
+        return Outcome.STARVED if self.torn else Outcome.FINISHED
 
 
 class Playout:
@@ -161,8 +183,8 @@ class Playout:
         self._target = 10 ** (gain_db / 20)
 
     def hold(self, at_sample: int) -> None:
-        """Pause the current utterance before its sample `at_sample` (at once, when that is already out)."""
-        if self.current:
+        """Pause the current utterance before its sample `at_sample` (at once, when that is already out). Not a must-hear line."""
+        if self.current and not self.current.must_hear:
             self._hold_at = max(at_sample, self.current.sent)
 
     def resume(self) -> None:
@@ -174,8 +196,9 @@ class Playout:
         self.draining = True
 
     def seal(self) -> None:
-        """No more audio will come for anything queued: each ends with what it has."""
+        """No more audio will come for anything queued: each ends with what it has, as starved where that is not all of it."""
         for utterance in self._queue:
+            utterance.torn = utterance.torn or not utterance.final
             utterance.final = True
 
     def flush(self) -> tuple[int, list[Ended]]:
@@ -191,7 +214,7 @@ class Playout:
         dropped, ended = 0, []
         for utterance in [u for u in self._queue if not u.must_hear]:
             if utterance.sent and not paused:
-                dropped += max(0, utterance.queued - self._frame)
+                dropped += utterance.shorten(self._frame)
                 self._fading = True
             elif utterance.sent:
                 dropped += utterance.queued
@@ -208,10 +231,10 @@ class Playout:
         return [self._remove(u, outcome if u.sent else Outcome.DROPPED) for u in list(self._queue)]
 
     def end_current(self, outcome: Outcome) -> Ended | None:
-        """End the current utterance now; the next one follows with the next pull."""
+        """End the current utterance now, as dropped if nothing of it was sent; the next one follows with the next pull."""
         current = self.current
         self._fading = False
-        return self._remove(current, outcome) if current else None
+        return self._remove(current, outcome if current.sent else Outcome.DROPPED) if current else None
 
     def _remove(self, utterance: Utterance, outcome: Outcome) -> Ended:
         if utterance is self.current:
@@ -235,9 +258,11 @@ class Playout:
             return self._wait(current)
         count = min(wanted, current.queued)
         current.starved = 0
-        first, start = current.sent == 0, current.sent
+        first, start = current.sent == 0 and count > 0, current.sent
+        if first:  # nothing to glide from: what was sent before was another utterance
+            self._gain = 1.0 if current.must_hear else self._target
         pcm = self._shape(current.take(count) if count else np.zeros(0, np.int16), current.must_hear)
-        ended = self._remove(current, Outcome.FINISHED) if current.final and not current.queued else None
+        ended = self._remove(current, current.end) if current.final and not current.queued else None
         gain_db = 0.0 if current.must_hear else self._gain_db
         return Pulled(
             pcm, current.utterance_id, current.epoch, start, count, gain_db, current.role, current.must_hear, first, ended=ended
@@ -256,8 +281,7 @@ class Playout:
         pcm = current.take(count) if count else np.zeros(0, np.int16)
         ramp = np.linspace(self._gain, 0.0, self._frame, dtype=np.float32)
         pcm = (self._pad(pcm) * ramp).astype(np.int16)
-        self._gain = self._target = 1.0
-        self._gain_db = 0.0
+        self._gain = self._target
         ended = self._remove(current, Outcome.CUT)
         return Pulled(pcm, current.utterance_id, current.epoch, start, count, 0.0, ended=ended)
 

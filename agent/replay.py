@@ -8,18 +8,23 @@ not known, and the result says so).
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from agent.core import CallCore
 from agent.errors import Fault, Refused
+from agent.line import Pcm
 from agent.settings import TICK_US, CallSettings
 from agent.timeline.codec import encode
 from agent.timeline.events import CallEnded, CallStarted, Event, Gap, SayRequested, SpeechArrived
 from agent.timeline.log import Entry, Timeline
 
 Progress = Callable[[int], None]
+
+LONGEST_PIECE_S = 3600
+"""No piece of speech is longer; a timeline that says so is corrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class _Replay:
         if settings is not None:
             started = replace(started, settings=settings)
         self._what_if = settings is not None
+        self._rate = started.sample_rate_hz
         self._core = CallCore(started, self._emit)
         self._timeline.append(0, started)
 
@@ -89,8 +95,13 @@ class _Replay:
         return self._result()
 
     def _apply(self, event: Event) -> None:
-        pcm = np.zeros(event.samples, np.int16) if isinstance(event, SpeechArrived | SayRequested) else None
+        pcm = self._silence(event.samples) if isinstance(event, SpeechArrived | SayRequested) else None
         self._core.apply(self._timeline.append(self._t, event), pcm)
+
+    def _silence(self, samples: int) -> Pcm:
+        if not 0 <= samples <= LONGEST_PIECE_S * self._rate:
+            raise Refused(f"speech of {samples} samples at t = {self._t / 1e6:.2f} s: this timeline is corrupt")
+        return np.zeros(samples, np.int16)
 
     def _emit(self, event: Event, cause: int | None = None) -> Entry:
         return self._timeline.append(self._t, event, cause)
@@ -153,7 +164,10 @@ def _changed(node: Any, name: str, path: list[str], value: str) -> Any:
     if len(path) > 1:
         return replace(node, **{path[0]: _changed(current, name, path[1:], value)})
     try:
-        return replace(node, **{path[0]: type(current)(value)})
+        number = type(current)(value)
+        if not isfinite(number):
+            raise ValueError
+        return replace(node, **{path[0]: number})
     except ValueError:
         raise Refused(f"{name} takes {'a whole number' if isinstance(current, int) else 'a number'}, not {value!r}") from None
 

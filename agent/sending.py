@@ -25,7 +25,7 @@ class _Open:
             and pulled.utterance_id == self.pulled.utterance_id
             and pulled.underrun == self.pulled.underrun
             and pulled.gain_db == self.pulled.gain_db
-            and (pulled.underrun or pulled.start == self.pulled.start + self.samples)
+            and (pulled.underrun or (pulled.count > 0 and pulled.start == self.pulled.start + self.samples))
         )
 
 

@@ -51,5 +51,7 @@ class CallSettings:
     reopen_within_us: int = 1_500_000
     """A lost frontend session is rebuilt within this bound or the call ends politely, µs."""
     reopen_tries: int = 2
+    telling_after_us: int = 600_000
+    """Neither side has spoken for this long before a result is told, µs."""
     pending_us: int = 120_000_000
     """Speech kept ready to be sent, at most, µs. Beyond it the frontend is made to wait."""

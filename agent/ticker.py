@@ -94,6 +94,8 @@ class Ticker:
     def _tick(self, deadline: int, skipped: int) -> None:
         self.stats.ticks += 1
         for subscriber in list(self._subscribers):
+            if subscriber not in self._subscribers:  # one before it took it off
+                continue
             late_us = self._clock.now_us() - deadline
             self.lateness.add(late_us)
             try:

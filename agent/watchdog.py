@@ -24,6 +24,7 @@ class Sending:
     begun: bool
     starved: int
     held: bool
+    backchannel: bool = False
 
 
 class Watchdog:
@@ -43,7 +44,7 @@ class Watchdog:
             self._voice, self._stopped_us = False, event.covers.to_us
             self._voiced_us += event.covers.to_us - event.covers.from_us
         else:
-            self._voice, self._due_us = True, None
+            self._voice = True
 
     def spoke(self) -> None:
         """An utterance of ours began: nothing is owed, and a turn that ends under it is no question."""
@@ -53,9 +54,10 @@ class Watchdog:
     def step(self, t: int, sending: Sending | None) -> Alarm | None:
         """One tick of an answered call that is not on hold; `sending` is None when nothing is queued."""
         self._end_turn(t, sending)
-        if sending is not None and (alarm := self._sending(sending)):
+        if alarm := self._sending(sending):
             return alarm
-        if self._due_us is not None and t >= self._due_us:
+        listening = self._voice or self._stopped_us is not None
+        if self._due_us is not None and t >= self._due_us and not listening:
             self._due_us = None
             return Alarm("unanswered", f"{self._settings.answer_us // 1000} ms after the caller's turn nothing was said")
         return None
@@ -63,13 +65,15 @@ class Watchdog:
     def _end_turn(self, t: int, sending: Sending | None) -> None:
         if self._voice or self._stopped_us is None or t < self._stopped_us + self._settings.turn_gap_us:
             return
-        talked_over = sending is not None and sending.begun
-        if self._voiced_us >= self._settings.turn_min_us and not talked_over:
-            self._due_us = self._stopped_us + self._settings.answer_us
+        talked_over = sending is not None and sending.begun and not sending.backchannel
+        if self._voiced_us >= self._settings.turn_min_us:
+            self._due_us = None if talked_over else self._stopped_us + self._settings.answer_us
         self._stopped_us, self._voiced_us = None, 0
 
-    def _sending(self, sending: Sending) -> Alarm | None:
-        self._held_ticks = self._held_ticks + 1 if sending.held else 0
+    def _sending(self, sending: Sending | None) -> Alarm | None:
+        self._held_ticks = self._held_ticks + 1 if sending and sending.held else 0
+        if sending is None:
+            return None
         if self._held_ticks * TICK_US > self._settings.held_us:
             self._held_ticks = 0
             return Alarm("held", f"speech was held for {self._settings.held_us // 1000} ms and nobody resumed it")

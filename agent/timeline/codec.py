@@ -51,7 +51,7 @@ def decode(line: bytes) -> Entry:
         kind, seq, t, cause = raw["kind"], raw["seq"], raw["t"], raw["cause"]
         if kind not in CATALOGUE:
             raise Refused(f"unknown event {kind!r}")
-        if not (isinstance(seq, int) and isinstance(t, int) and (cause is None or isinstance(cause, int))):
+        if not (type(seq) is int and type(t) is int and (cause is None or type(cause) is int)):  # true is an int, too
             raise Refused("seq, t and cause must be whole numbers")
         event = _adapter(kind).validate_python(raw["event"])
     except ValidationError as error:
@@ -97,9 +97,9 @@ def _check_header(path: Path, line: bytes) -> None:
         version = json.loads(line)["venus_timeline"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Refused(f"{path} is not a timeline: its first line must be {HEADER.decode().strip()}") from None
-    if version != SCHEMA:
+    if type(version) is not int or version != SCHEMA:
         raise Refused(
-            f"{path} has timeline schema {version}, this version reads {SCHEMA}: "
+            f"{path} has timeline schema {version!r}, this version reads {SCHEMA}: "
             "open it with the version of venus-line that wrote it (see its call.started event)"
         )
 

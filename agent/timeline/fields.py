@@ -1,6 +1,7 @@
 """What the types say about the fields of an event (type, unit, personal mark), and redaction by that mark alone."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -25,7 +26,6 @@ class FieldInfo:
     personal: bool
 
 
-@cache
 def fields_of(owner: type) -> tuple[FieldInfo, ...]:
     """The fields of an event or of a value inside one, in order."""
     hints = _hints(owner)
@@ -36,11 +36,12 @@ def fields_of(owner: type) -> tuple[FieldInfo, ...]:
 
 
 def nested_types(owner: type) -> list[type]:
-    """The dataclasses that occur in the fields of `owner`, at any depth, outermost first, each once."""
+    """The dataclasses and enumerations that occur in the fields of `owner`, at any depth, outermost first, each once."""
     found: list[type] = []
     for hint in _hints(owner).values():
-        for inner in _dataclasses_in(hint):
-            found += [kind for kind in (inner, *nested_types(inner)) if kind not in found]
+        for inner in _own_types_in(hint):
+            deeper = nested_types(inner) if is_dataclass(inner) else []
+            found += [kind for kind in (inner, *deeper) if kind not in found]
     return found
 
 
@@ -77,10 +78,10 @@ def _redact(value: Any, hint: Any) -> Any:
     return value
 
 
-def _dataclasses_in(hint: Any) -> list[type]:
-    if isinstance(hint, type) and is_dataclass(hint):
+def _own_types_in(hint: Any) -> list[type]:
+    if isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Enum)):
         return [hint]
-    return [kind for part in get_args(hint) for kind in _dataclasses_in(part)]
+    return [kind for part in get_args(hint) for kind in _own_types_in(part)]
 
 
 def _written(hint: Any) -> str:

@@ -1,0 +1,66 @@
+"""`venus demo`: a scripted call in the terminal, with its record and its report."""
+
+import asyncio
+import webbrowser
+from importlib.resources import files
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agent.app.live import LiveCall
+from agent.app.rehearse import Rehearsed, rehearse, rehearse_virtually
+from agent.app.show import figures
+from agent.clock import LoopClock, wall_now
+from agent.errors import Refused
+from agent.frontends.script import Script, load_script
+from agent.record.client import RecorderClient
+from agent.record.inline import InlineRecorder
+from agent.replay import check, replay
+from agent.tasks import install_task_factory
+
+
+def run(console: Console, path: Path | None, out: Path, *, fast: bool, open_report: bool) -> None:
+    """Run the demo. Raises `Refused` for a script or a folder that cannot be used."""
+    script = load_script(path) if path else load_script(files("agent.app").joinpath("demo.yaml").read_text("utf-8"))
+    _make(out)
+    call_id = f"{script.name.replace(' ', '-')}-{wall_now():%Y%m%d-%H%M%S}"
+    console.print(Text.assemble(("Venus Line", "bold"), "  ", (script.about or script.name, "dim")))
+    console.print()
+    with LiveCall(console) as live:
+        done = _virtual(script, out, call_id, live) if fast else asyncio.run(_real(script, out, call_id, live))
+    console.print()
+    _conclude(console, done, out / call_id)
+    report = out / call_id / "report.html"
+    if open_report and report.exists() and console.is_terminal:
+        webbrowser.open(report.resolve().as_uri())
+
+
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise Refused(f"the record cannot go to {out}: {error.strerror}; name another folder with --out") from None
+
+
+def _virtual(script: Script, out: Path, call_id: str, live: LiveCall) -> Rehearsed:
+    return rehearse_virtually(script, recorder=lambda: InlineRecorder(out), call_id=call_id, listener=live.learn)
+
+
+async def _real(script: Script, out: Path, call_id: str, live: LiveCall) -> Rehearsed:
+    install_task_factory(asyncio.get_running_loop())
+    async with RecorderClient(out, LoopClock()) as recorder:
+        return await rehearse(script, recorder=recorder, call_id=call_id, listener=live.learn)
+
+
+def _conclude(console: Console, done: Rehearsed, folder: Path) -> None:
+    console.print(figures(folder))
+    result = replay(done.entries)
+    check(result)
+    table = Table.grid(padding=(0, 2))
+    table.add_row(Text("replay", style="dim"), f"{result.derived} derived events came out again, byte for byte")
+    table.add_row(Text("record", style="dim"), Text(str(folder)))
+    if (folder / "report.html").exists():
+        table.add_row(Text("report", style="dim"), Text(str(folder / "report.html"), style="bold"))
+    console.print(table)

@@ -1,0 +1,377 @@
+"""One call: a line, a frontend, and the core between them, in one task group.
+
+The tick is the only thing that moves the core. Everything slow runs beside it (feeder, reader, ears, harness, orders to the
+line) and meets it in queues, so that what the core sees is on the timeline first and can be replayed.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from agent.admission import Lease
+from agent.core import CallCore
+from agent.ears_link import EarsLink
+from agent.effects import Effects
+from agent.errors import Capacity, Refused, VenusError
+from agent.frontend_link import Arrival, FrontendLink
+from agent.frontends.base import Brief, Ears, Frontend, Unit
+from agent.harness import Harness
+from agent.history import History
+from agent.intake import Intake
+from agent.line import Line, MediaState
+from agent.lines import CallLines
+from agent.record.recorder import CallRecorder, Recorder
+from agent.settings import TICK_US, CallSettings
+from agent.speech import SpokenLine
+from agent.tasks import tagged
+from agent.ticker import Ticker
+from agent.timeline.codec import encode
+from agent.timeline.events import (
+    CallEnded,
+    CallStarted,
+    DigitsSent,
+    EndReason,
+    EndRequested,
+    Event,
+    FaultReported,
+    FrontendLag,
+    Gap,
+    Phase,
+    RecordChanged,
+    SayRequested,
+    Span,
+    Transcript,
+    TurnProbability,
+)
+from agent.timeline.log import Entry, Timeline
+
+RELEASE_WITHIN_S = 1.5
+"""Everything of a call is given back within this bound after its end, whatever does not answer."""
+ARRIVALS_A_TICK = 50
+"""Input taken from any one queue in one tick, so that no flood makes a tick long."""
+
+log = logging.getLogger("venus.call")
+
+
+@dataclass(frozen=True, slots=True)
+class CallParts:
+    """What a call is made of. `lines` must be at the line's rate; `recorder` None keeps no record."""
+
+    line: Line
+    frontend: Frontend
+    ears: Ears | None = None
+    harness: Harness | None = None
+    lines: CallLines = field(default_factory=CallLines)
+    recorder: Recorder | None = None
+    lease: Lease | None = None
+    persona: str = ""
+
+
+class Call:
+    """A call from ringing to its end: `await Call(parts, ticker).run()`.
+
+    It subscribes to the ticker in `run` and leaves nothing behind when that returns or raises.
+    """
+
+    def __init__(
+        self,
+        parts: CallParts,
+        ticker: Ticker,
+        settings: CallSettings | None = None,
+        call_id: str | None = None,
+        node_id: str = "local",
+        seed: int = 0,
+    ) -> None:
+        self.call_id = call_id or f"{node_id}-{uuid4().hex[:12]}"
+        self.timeline = Timeline()
+        self.history = History()
+        self._parts = parts
+        self._ticker = ticker
+        self._settings = settings or CallSettings()
+        self._rate = parts.line.info.sample_rate_hz
+        self._t = 0
+        self._says = 0
+        self._commands: deque[Arrival] = deque()
+        self._intake: Intake | None = None
+        self._ended = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._outcome: CallEnded | None = None
+        self._link = FrontendLink(parts.frontend, self._brief, self._rate, self._settings, ticker.clock)
+        self._ears = EarsLink(parts.ears) if parts.ears else None
+        started = self._first_event(node_id, seed)
+        self.core = CallCore(started, self._emit)
+        self._effects = Effects(self, self._link, parts)
+        self._recording: CallRecorder | None = None
+        if parts.recorder:
+            self._recording = parts.recorder.open(self.call_id, self._rate, self._record_failed)
+            self.timeline.subscribe(self._keep)
+        self.timeline.subscribe(self.history.learn)
+        self.timeline.append(0, started)
+        self.timeline.subscribe(self._effects.react)
+
+    def _first_event(self, node_id: str, seed: int) -> CallStarted:
+        info, ticker = self._parts.line.info, self._ticker
+        return CallStarted(
+            call_id=self.call_id,
+            node_id=node_id,
+            direction=info.direction,
+            line=info.kind,
+            sample_rate_hz=info.sample_rate_hz,
+            remote=info.remote,
+            wall_anchor=ticker.clock.wall().isoformat(timespec="milliseconds"),
+            seed=seed,
+            record="on" if self._parts.recorder else "off",
+            far_end_delay_us=info.far_end_delay_us,
+            owns_floor=self._link.info.owns_floor,
+            settings=self._settings,
+            versions={name: version(name) for name in ("venus-line", "numpy", "av")},
+        )
+
+    # --- what anybody may ask of a call ---
+
+    async def recorded(self) -> Path | None:
+        """The folder of the record once everything is in it; None when none is kept. Raises `Gone` or `Timeout`."""
+        return await self._recording.written() if self._recording else None
+
+    @property
+    def phase(self) -> Phase:
+        return self.core.phase
+
+    @property
+    def t(self) -> int:
+        """The call's clock, µs: the tick it is in."""
+        return self._t
+
+    def say(self, line: SpokenLine) -> str:
+        """Speak a line that was rendered beforehand, after what is queued; returns its utterance id.
+
+        Raises `Refused` when it is not at the line's rate: rendering has no place on the media loop.
+        """
+        if line.rate_hz != self._rate:
+            raise Refused(f"the line {line.text[:40]!r} is at {line.rate_hz} Hz, this call at {self._rate}: use CallLines.at")
+        self._says += 1
+        utterance_id = f"say{self._says}"
+        event = SayRequested(utterance_id, line.role, line.must_hear, line.text, line.words, line.alignment, len(line.pcm))
+        self._commands.append(Arrival(event, line.pcm))
+        return utterance_id
+
+    def end(self, reason: EndReason, detail: str, at_once: bool = False) -> None:
+        """End the call: after what is queued was said (a farewell may be queued first), or at once."""
+        self.learn(EndRequested(reason, detail, at_once))
+
+    def transfer(self, target: str) -> None:
+        """Hand the caller over; how it goes comes as `line.transfer` events."""
+        self.spawn(self._transfer(target), "transfer")
+
+    def hold(self) -> None:
+        """Put the far end on hold."""
+        self.spawn(self._parts.line.hold(), "hold")
+
+    def resume(self) -> None:
+        """Take the far end back from hold."""
+        self.spawn(self._parts.line.resume(), "resume")
+
+    def send_digits(self, digits: str) -> None:
+        """Send keypad digits to the far end."""
+        self.spawn(self._send_digits(digits), "digits")
+
+    def learn(self, event: Event) -> None:
+        """Put an input event on the timeline with the next tick."""
+        self._commands.append(Arrival(event))
+
+    # --- running ---
+
+    async def run(self) -> CallEnded:
+        """Ring, answer, talk, end; returns how it ended. Cancelling it ends the call with `shutdown`."""
+        with tagged(self.call_id):
+            self._ticker.attach(self)
+            try:
+                self.spawn(self._conduct(), "conduct")
+                await self._ended.wait()
+            finally:
+                self._close_timeline(EndReason.SHUTDOWN, "the service stops")
+                await self._release()
+            assert self._outcome is not None
+            return self._outcome
+
+    def ended(self, outcome: CallEnded) -> None:
+        """The core decided the end; `run` leaves."""
+        self._outcome = outcome
+        self._ended.set()
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run `work` as a task of this call. What it raises is a fault of the call: it says goodbye and ends."""
+        task = asyncio.ensure_future(self._guarded(work, name))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(self, work: Awaitable[None], name: str) -> None:
+        try:
+            await work
+        except VenusError as error:
+            self.learn(FaultReported(name, str(error)))
+        except Exception as error:
+            log.exception("call %s: %s failed", self.call_id, name)
+            self._effects.apologise(EndReason.FAULT, f"{name} failed: {type(error).__name__}")
+
+    async def _conduct(self) -> None:
+        """Open the frontend while it rings, answer, serve."""
+        try:
+            await self._link.open(self._settings.answer_within_us)
+            await self._parts.line.accept()
+        except Capacity as error:
+            await self._turn_away(str(error), error.retry_after_s)
+            return
+        except (VenusError, TimeoutError) as error:
+            await self._turn_away(str(error) or "the frontend did not open in time", None)
+            return
+        if self._ears:
+            self.spawn(self._ears.run(self._brief()), "ears")
+        if self._parts.harness:
+            self.spawn(self._effects.report(self._parts.harness), "harness")
+        await self._link.run()
+
+    async def _turn_away(self, reason: str, retry_after_s: int | None) -> None:
+        self.end(EndReason.REFUSED, reason, at_once=True)
+        await self._parts.line.refuse(reason, retry_after_s)
+
+    def _brief(self) -> Brief:
+        return Brief(self.call_id, persona=self._parts.persona, history=self.history.turns, epoch=self.core.playout.epoch)
+
+    async def _transfer(self, target: str) -> None:
+        async for progress in self._parts.line.transfer(target):
+            self.learn(progress)
+
+    async def _send_digits(self, digits: str) -> None:
+        await self._parts.line.send_digits(digits)
+        self.learn(DigitsSent(digits))
+
+    # --- the tick ---
+
+    def tick(self, skipped: int) -> None:
+        """20 ms: take what came in, move the core, send one frame."""
+        units = self._jump(skipped) if skipped else []
+        self._t += TICK_US
+        t, line = self._t, self._parts.line
+        for happened in line.events():
+            self._input(Arrival(happened))
+        frame = line.receive()
+        if self._intake and not self.core.on_hold:
+            events, more = self._intake.frame(t, frame)
+            units += more
+            for event in events:
+                self._input(Arrival(event))
+        self._take()
+        pcm = self.core.tick(t)
+        line.send(pcm)
+        self._feed(units)
+        if self._recording:
+            heard = self._intake is not None and frame.state is not MediaState.SILENT
+            self._recording.audio(t, frame.delay_us, frame.pcm if heard else None, pcm)
+
+    def crashed(self, error: Exception) -> None:
+        """The tick raised: this call is over, the others go on."""
+        log.error("call %s: its tick failed", self.call_id, exc_info=error)
+        detail = f"tick failed: {type(error).__name__}"
+        try:
+            self._close_timeline(EndReason.FAULT, detail)
+        except Exception:  # the core itself is broken: the timeline gets its end without it
+            log.exception("call %s: its core failed", self.call_id)
+            self._emit(CallEnded(EndReason.FAULT, detail, 0))
+
+    def _jump(self, ticks: int) -> list[Unit]:
+        """The ticker stood still: nothing was sent or heard meanwhile."""
+        lost_us = ticks * TICK_US
+        self._t += lost_us
+        self._parts.line.skip(ticks)
+        self._input(Arrival(Gap(Span(self._t - lost_us, self._t), lost_us)))
+        return self._intake.skip(self._t, ticks) if self._intake else []
+
+    def _take(self) -> None:
+        """Everything the tasks brought since the last tick."""
+        for queue in (self._link.arrivals, self._ears.arrivals if self._ears else None, self._effects.arrivals, self._commands):
+            for _ in range(min(len(queue), ARRIVALS_A_TICK) if queue else 0):
+                assert queue is not None
+                self._input(queue.popleft())
+        lag_us = self._link.lag(self._t)
+        if lag_us is not None:
+            self._input(Arrival(FrontendLag(lag_us)))
+        self._link.accept_speech(self.core.playout.pending * 1_000_000 < self._settings.pending_us * self._rate)
+
+    def _input(self, arrival: Arrival) -> None:
+        """Put an input event on the timeline, then let the core see it."""
+        self._effects.remember(arrival)
+        entry = self.timeline.append(self._t, arrival.event)
+        if self._intake and isinstance(arrival.event, Transcript | TurnProbability):
+            self._intake.learn(arrival.event)
+        self.core.apply(entry, arrival.pcm)
+
+    def _feed(self, units: list[Unit]) -> None:
+        for unit in units:
+            self._link.feed(unit)
+            if self._ears:
+                self._ears.feed(unit)
+
+    def start_listening(self) -> None:
+        """The line was answered: input begins with the next tick's frame."""
+        self._intake = Intake(self._rate, self._link.info.unit_us, self._t - TICK_US)
+        self._link.start(self._t - TICK_US)
+
+    def _emit(self, event: Event, cause: int | None = None) -> Entry:
+        return self.timeline.append(self._t, event, cause)
+
+    def _keep(self, entry: Entry) -> None:
+        assert self._recording is not None
+        self._recording.entry(encode(entry))
+
+    def _record_failed(self, call_id: str, sentence: str) -> None:
+        """The record cannot be kept any longer; the call goes on, and its timeline says so."""
+        self.learn(RecordChanged("failed", sentence))
+
+    # --- the end ---
+
+    def _close_timeline(self, reason: EndReason, detail: str) -> None:
+        """Make sure that the timeline has its end, where no tick will bring it any more."""
+        if self._outcome is None:
+            self._t += TICK_US  # what comes after a tick belongs to the next one, also in a replay
+            self._input(Arrival(EndRequested(reason, detail, at_once=True)))
+
+    async def _release(self) -> None:
+        """Give everything back, each part within the bound and whatever the others do."""
+        self._ticker.detach(self)
+        for task in tuple(self._tasks):
+            task.cancel()
+        parts = self._parts
+        reason = self._outcome.reason.value if self._outcome else EndReason.FAULT.value
+        steps = [self._link.close(), self._hang_up(reason)]
+        if parts.harness:
+            steps.append(self._effects.settle(parts.harness))
+        done = asyncio.gather(*self._tasks, *(self._bounded(step) for step in steps), return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RELEASE_WITHIN_S):
+                await done
+        self._t += TICK_US
+        for arrival in self._effects.last_outcomes():
+            self._input(arrival)
+        if self._recording:
+            self._recording.close(self._t)
+        if parts.lease:
+            parts.lease.release()
+
+    async def _hang_up(self, reason: str) -> None:
+        await self._parts.line.hang_up(reason)
+        await self._parts.line.close()
+
+    async def _bounded(self, step: Coroutine[Any, Any, None]) -> None:
+        try:
+            async with asyncio.timeout(RELEASE_WITHIN_S):
+                await step
+        except (VenusError, TimeoutError) as error:
+            log.warning("call %s: closing: %s", self.call_id, error or "no answer in time")

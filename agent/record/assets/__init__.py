@@ -1,0 +1,1 @@
+"""The files that make up `report.html`, inlined by `agent.record.report`."""

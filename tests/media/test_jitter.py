@@ -1,0 +1,397 @@
+"""The jitter buffer on streams with one thing wrong at a time."""
+
+import numpy as np
+import pytest
+
+from media.frames import Pcm
+from media.g711 import encode_ulaw
+from media.jitter import FrameState, G711Decoder, JitterBuffer, L16Decoder, Pulled
+from tests.media.streams import FRAME_US, CountingDecoder, Wire, counted, random_delay
+
+pytestmark = pytest.mark.unit
+
+RATE, FRAME = 8000, 160
+RECEIVED, CONCEALED, SILENT = FrameState.RECEIVED, FrameState.CONCEALED, FrameState.SILENT
+
+
+def buffer(**arguments: int) -> JitterBuffer:
+    return JitterBuffer(CountingDecoder(), RATE, **arguments)
+
+
+def real(frames: list[Pulled]) -> list[int]:
+    """The media places of the samples that were received, in the order they were played; jumps below 15,000 are followed."""
+    values = np.concatenate([frame.pcm for frame in frames]).astype(np.int64)
+    values = values[values > 0] - 1
+    steps = (np.diff(values) + 15_000) % 30_000 - 15_000
+    return np.concatenate((values[:1], values[:1] + np.cumsum(steps))).tolist() if len(values) else []
+
+
+def frames_of(wire: Wire, pulls: int) -> list[Pulled]:
+    return [frame for _, frame in wire.run(pulls)]
+
+
+def feed(jitter: JitterBuffer, indices: list[int], at_us: int, samples: int = FRAME) -> None:
+    for index in indices:
+        jitter.put(index & 0xFFFF, index * samples & 0xFFFFFFFF, counted(index * samples, samples), at_us)
+
+
+@pytest.mark.parametrize("packet_ms", [10, 20, 30, 40, 60])
+def test_any_packet_time_plays_whole(packet_ms: int) -> None:
+    """SIPp's recording has 30 ms packets: a buffer that takes every packet for 20 ms conceals each third frame."""
+    wire = Wire(buffer(), packet_ms=packet_ms)
+    frames = frames_of(wire, 200)
+    played = real(frames)
+    assert played == list(range(len(played)))
+    assert len(played) >= 190 * FRAME
+    stats = wire.buffer.stats
+    assert (stats.lost, stats.concealed_samples, stats.late, stats.skew_adjustments) == (0, 0, 0, 0)
+    assert all(len(frame.pcm) == FRAME for frame in frames)
+
+
+def test_the_delay_is_what_it_says() -> None:
+    """Network 30 ms, buffer 40: sample k, spoken at k / 8000 s and sent at once, is played 70 ms later."""
+    wire = Wire(buffer())
+    for now_us, frame in wire.run(100):
+        if frame.state is RECEIVED and frame.pcm[0] > 0:
+            spoken_us = (int(frame.pcm[0]) - 1) * 1_000_000 // RATE
+            assert now_us - spoken_us == 70_000
+            assert wire.buffer.delay_us == 40_000
+    assert wire.buffer.stats.delay_ms == 40
+    assert wire.buffer.stats.jitter_ms == pytest.approx(0, abs=0.01)
+
+
+def test_before_the_first_packet_and_after_the_last_there_is_silence() -> None:
+    jitter = buffer()
+    assert [jitter.pull(k * FRAME_US).state for k in range(5)] == [SILENT] * 5
+    states = []
+    for tick in range(5, 20):
+        if tick < 7:
+            feed(jitter, [tick - 5], tick * FRAME_US - 10_000)
+        states.append(jitter.pull(tick * FRAME_US).state)
+    assert states[:2] == [SILENT, RECEIVED]  # 40 ms after 90: from the middle of the frame of 120
+    assert states.count(RECEIVED) == 2
+    assert states[-5:] == [SILENT] * 5
+    assert jitter.stats.delay_ms == 0
+    assert not jitter.pull(400_000).pcm.any()
+
+
+def test_loss_is_concealed_and_counted_and_adds_no_delay() -> None:
+    wire = Wire(buffer(), delay_s=lambda index: None if index % 10 == 7 else 0.03)
+    frames = frames_of(wire, 500)
+    stats = wire.buffer.stats
+    assert stats.lost == stats.concealed_samples // FRAME == 49
+    played = real(frames)
+    assert played == [k for k in range(played[-1] + 1) if k // FRAME % 10 != 7]
+    assert stats.delay_ms == 40
+
+
+def test_redundancy_in_the_next_packet_is_used() -> None:
+    wire = Wire(JitterBuffer(CountingDecoder(redundant=True), RATE), delay_s=lambda index: None if index % 10 == 7 else 0.03)
+    played = real(frames_of(wire, 200))
+    assert played == list(range(len(played)))
+    assert wire.buffer.stats.concealed_samples == 0
+    assert wire.buffer.stats.lost == 19
+
+
+def test_a_burst_of_losses_adds_no_delay() -> None:
+    """The creep: every underrun that conceals without moving on would stay in the delay for ever."""
+    wire = Wire(buffer(), delay_s=lambda index: None if index % 50 < 4 and index > 4 else 0.03)
+    delays = []
+    for now_us, frame in wire.run(3000):
+        if frame.state is RECEIVED and frame.pcm[0] > 0:
+            spoken = int(frame.pcm[0]) - 1
+            late = (now_us * RATE // 1_000_000 - spoken) % 30_000
+            delays.append(late * 1000 / RATE)
+    assert delays[-1] == pytest.approx(70, abs=5)
+    assert max(delays) <= 115
+    assert np.mean(delays) < 75
+
+
+def test_an_underrun_waits_and_the_delay_comes_back() -> None:
+    """One hiccup of 100 ms: no sound is lost, the delay grows by it, and in quiet it is back within ten seconds."""
+    quiet = JitterBuffer(L16Decoder(RATE), RATE)
+    wire = Wire(
+        quiet,
+        delay_s=lambda index: 0.03 + max(0, 0.1 - 0.02 * (index - 100)) * (index >= 100),
+        payload=lambda at, n: bytes(2 * n),
+    )
+    delays = []
+    for _ in wire.run(1000):
+        delays.append(quiet.delay_us // 1000)
+    assert quiet.stats.lost == quiet.stats.late == 0
+    assert max(delays) >= 100
+    assert delays[-1] <= 45
+    assert quiet.stats.skew_adjustments > 5
+
+
+def test_jitter_makes_it_deeper_at_once_and_calm_shallower_slowly() -> None:
+    shaky = random_delay(1, 0.03, 0.11)
+    quiet = JitterBuffer(L16Decoder(RATE), RATE)
+    wire = Wire(quiet, delay_s=lambda index: shaky(index) if index < 1000 else 0.03, payload=lambda at, n: bytes(2 * n))
+    delays = [quiet.delay_us / 1000 for _ in wire.run(3000)]
+    assert 85 <= np.mean(delays[200:1000]) <= 125
+    assert quiet.stats.concealed_samples < 0.01 * 1000 * FRAME
+    assert delays[1100] > 80
+    assert delays[-1] < 46
+
+
+def test_the_depth_is_bounded() -> None:
+    wire = Wire(buffer(max_delay_ms=120), delay_s=random_delay(2, 0.03, 0.5))
+    for _ in wire.run(1500):
+        assert wire.buffer.delay_us <= 140_000
+    stats = wire.buffer.stats
+    assert 60 < stats.target_ms <= 120
+    assert stats.received == stats.played + stats.late + stats.duplicate + stats.dropped + stats.held
+
+
+def test_reordering_and_duplicates() -> None:
+    jitter, frames = buffer(), []
+    for tick in range(100):
+        first = 2 * tick
+        feed(jitter, [first + 1, first, first + 1], tick * 2 * FRAME_US + 5000)
+        frames += [jitter.pull((2 * tick + half) * FRAME_US + 10_000) for half in range(2)]
+    stats = jitter.stats
+    assert (stats.duplicate, stats.reordered, stats.lost) == (100, 100, 0)
+    played = real(frames)
+    assert played == list(range(played[0], played[0] + len(played)))
+
+
+def test_a_packet_behind_its_time_is_late_and_not_played() -> None:
+    jitter, frames = buffer(), []
+    for tick in range(60):
+        if tick != 20:
+            feed(jitter, [tick], tick * FRAME_US)
+        if tick == 30:
+            feed(jitter, [20], tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    stats = jitter.stats
+    assert (stats.lost, stats.late, stats.reordered) == (1, 1, 1)
+    assert not set(range(20 * FRAME, 21 * FRAME)) & set(real(frames))
+
+
+def test_sequence_and_timestamp_wrap() -> None:
+    wire = Wire(buffer(), first_sequence=65_530, first_timestamp=2**32 - 500)
+    played = real(frames_of(wire, 300))
+    assert played == list(range(len(played)))
+    assert wire.buffer.stats.lost == 0
+
+
+@pytest.mark.parametrize(("sequence", "timestamp"), [(30_000, 5), (0, 2**31), (105, 900_000), (60_000, 105 * FRAME)])
+def test_a_sender_that_restarts_is_followed(sequence: int, timestamp: int) -> None:
+    jitter, frames = buffer(), []
+    for tick in range(100):
+        feed(jitter, [tick], tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    for tick in range(100, 200):
+        index = tick - 100
+        jitter.put(
+            (sequence + index) & 0xFFFF, (timestamp + index * FRAME) & 0xFFFFFFFF, counted(index * FRAME, FRAME), tick * FRAME_US
+        )
+        frames.append(jitter.pull(tick * FRAME_US))
+    stats = jitter.stats
+    assert stats.lost == 0
+    assert stats.dropped <= 2
+    assert stats.delay_ms == 40
+    played = real(frames[104:])
+    assert played == list(range(played[0], 98 * FRAME))
+    assert played[0] <= 2 * FRAME
+
+
+def test_one_stray_packet_changes_nothing() -> None:
+    jitter, frames = buffer(), []
+    for tick in range(100):
+        feed(jitter, [tick], tick * FRAME_US)
+        if tick == 50:
+            jitter.put(40_000, 12_345, counted(7, FRAME), tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    played = real(frames)
+    assert played == list(range(len(played)))
+    assert (jitter.stats.dropped, jitter.stats.lost) == (1, 0)
+
+
+@pytest.mark.parametrize("pause_ticks", [4, 10, 90])
+@pytest.mark.parametrize("marker", [True, False])
+def test_silence_suppression_is_not_loss(pause_ticks: int, marker: bool) -> None:
+    """Consecutive sequence numbers and a jump of the timestamp: the sender had nothing to say."""
+    jitter, frames, sequence = buffer(), [], 0
+    for tick in range(60 + pause_ticks):
+        if not 30 <= tick < 30 + pause_ticks:
+            starts = marker and tick in (0, 30 + pause_ticks)
+            jitter.put(sequence, tick * FRAME, counted(tick * FRAME, FRAME), tick * FRAME_US, starts)
+            sequence += 1
+        frames.append(jitter.pull(tick * FRAME_US))
+    stats = jitter.stats
+    assert (stats.lost, stats.late, stats.dropped) == (0, 0, 0)
+    assert stats.concealed_samples <= RATE // 10
+    assert stats.delay_ms == pytest.approx(40, abs=5)
+    assert set(real(frames)) == set(range(30 * FRAME)) | set(range((30 + pause_ticks) * FRAME, (58 + pause_ticks) * FRAME))
+
+
+def test_a_sender_whose_clock_stands_still_in_pauses_is_heard_at_once() -> None:
+    jitter, frames = buffer(), []
+    for tick in range(200):
+        if not 30 <= tick < 70:
+            feed(jitter, [tick if tick < 30 else tick - 40], tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    played = real(frames)
+    assert played == list(range(len(played)))
+    assert len(played) == 158 * FRAME
+    assert jitter.stats.late == 0
+
+
+def test_telephone_events_and_comfort_noise_are_not_loss() -> None:
+    jitter = buffer()
+    for tick in range(100):
+        event = 40 <= tick < 48
+        payload = b"" if event else counted(tick * FRAME, FRAME)
+        jitter.put(tick, (40 if event else tick) * FRAME, payload, tick * FRAME_US)
+        jitter.pull(tick * FRAME_US)
+    stats = jitter.stats
+    assert (stats.lost, stats.late, stats.duplicate) == (0, 0, 0)
+    assert stats.received == 92
+
+
+def test_a_marker_on_every_packet_hides_no_loss() -> None:
+    jitter = buffer()
+    for tick in range(100):
+        if tick % 10 != 5:
+            jitter.put(tick, tick * FRAME, counted(tick * FRAME, FRAME), tick * FRAME_US, marker=True)
+        jitter.pull(tick * FRAME_US)
+    assert jitter.stats.lost == 10
+    assert jitter.stats.concealed_samples == 10 * FRAME
+
+
+def test_a_lost_start_of_a_talkspurt_is_silence() -> None:
+    jitter = buffer()
+    for tick in range(100):
+        if tick < 30:
+            jitter.put(tick, tick * FRAME, counted(tick * FRAME, FRAME), tick * FRAME_US)
+        if tick >= 34:  # three frames of pause; the packet of tick 33 was lost
+            jitter.put(tick - 3, tick * FRAME, counted(tick * FRAME, FRAME), tick * FRAME_US, marker=tick == 34)
+        jitter.pull(tick * FRAME_US)
+    assert jitter.stats.lost == 1
+    assert jitter.stats.concealed_samples <= 3 * FRAME  # what the underrun made up before anything was known
+
+
+def test_other_clock_rates() -> None:
+    """G.722: 320 samples of 16 kHz on an 8 kHz RTP clock. Opus: 48 kHz clock, decoded at 16 kHz."""
+    for clock in (8000, 48_000):
+        jitter, frames = JitterBuffer(CountingDecoder(), 16_000, timestamp_rate_hz=clock), []
+        for tick in range(100):
+            jitter.put(tick, tick * clock // 50, counted(tick * 320, 320), tick * FRAME_US)
+            frames.append(jitter.pull(tick * FRAME_US))
+        played = real(frames)
+        assert played == list(range(98 * 320))
+        assert jitter.stats.delay_ms == 40
+
+
+def test_our_own_stall_made_up_by_a_burst_of_pulls_loses_nothing() -> None:
+    jitter, frames = buffer(), []
+    for tick in range(100):
+        if 50 <= tick < 65:
+            continue
+        if tick == 65:  # everything of the stall is read at once, then the ticks are made up
+            feed(jitter, list(range(50, 66)), tick * FRAME_US)
+            frames += [jitter.pull(tick * FRAME_US) for _ in range(16)]
+            continue
+        feed(jitter, [tick], tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    played = real(frames)
+    assert played == list(range(98 * FRAME))
+    assert jitter.stats.delay_ms == 40
+    assert jitter.stats.target_ms == 40
+
+
+def test_a_jump_of_our_clock_drops_what_was_due_and_keeps_the_delay() -> None:
+    jitter, frames = buffer(), []
+    for tick in range(200):
+        if 50 <= tick < 80:
+            continue
+        if tick == 80:
+            feed(jitter, list(range(50, 80)), tick * FRAME_US)
+            jitter.skip(30 * FRAME)
+        feed(jitter, [tick], tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    stats = jitter.stats
+    assert stats.delay_ms == 40
+    assert stats.dropped == 30
+    assert stats.lost == 0
+    played = real(frames)
+    assert played == [*range(48 * FRAME), *range(78 * FRAME, 198 * FRAME)]
+
+
+def test_packets_before_the_first_pull_do_not_lengthen_the_delay() -> None:
+    jitter = buffer()
+    for tick in range(50):
+        feed(jitter, [tick], tick * FRAME_US)
+    frames = []
+    for tick in range(50, 100):
+        feed(jitter, [tick], tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    assert jitter.stats.delay_ms == pytest.approx(40, abs=5)
+    assert real(frames)[0] >= 47 * FRAME
+
+
+def test_a_flood_is_bounded_and_leaves_it_working() -> None:
+    jitter = buffer()
+    for index in range(5000):
+        jitter.put(index & 0xFFFF, index * FRAME, counted(index * FRAME, FRAME), 0)
+        assert jitter.stats.held <= 65
+    stats = jitter.stats
+    assert stats.received == 5000 == stats.played + stats.late + stats.duplicate + stats.dropped + stats.held
+    frames = []
+    for tick in range(200):
+        index = 5000 + tick
+        jitter.put(index & 0xFFFF, index * FRAME, counted(index * FRAME, FRAME), tick * FRAME_US)
+        frames.append(jitter.pull(tick * FRAME_US))
+    assert [frame.state for frame in frames[-100:]] == [RECEIVED] * 100
+    assert jitter.stats.delay_ms <= 220
+
+
+def test_packets_that_can_not_be_read_are_dropped() -> None:
+    jitter = buffer()
+    for tick in range(50):
+        payload = (b"junk", bytes(9000), counted(tick * FRAME, 0))[tick % 3] if 20 <= tick < 26 else counted(tick * FRAME, FRAME)
+        jitter.put(tick, tick * FRAME, payload, tick * FRAME_US)
+        assert len(jitter.pull(tick * FRAME_US).pcm) == FRAME
+    stats = jitter.stats
+    assert stats.dropped == 6
+    assert stats.received == 50 == stats.played + stats.dropped + stats.held
+
+
+def speech(samples: int, start: int) -> Pcm:
+    """Loud and quiet seconds in turn."""
+    at = np.arange(start, start + samples)
+    return np.round(np.where(at // RATE % 2 == 0, 8000, 100) * np.sin(at * 2 * np.pi * 200 / RATE)).astype(np.int16)
+
+
+@pytest.mark.parametrize("ppm", [200, -200])
+def test_skew_is_removed_where_it_is_quiet(ppm: int) -> None:
+    wire = Wire(JitterBuffer(G711Decoder("ulaw"), RATE), ppm=ppm, payload=lambda at, n: encode_ulaw(speech(n, at)))
+    before = 0
+    for _, frame in wire.run(6000):
+        adjusted = wire.buffer.stats.skew_adjustments
+        if adjusted > before:
+            assert np.abs(frame.pcm).max() < 300
+        before = adjusted
+    assert before >= 4
+    assert wire.buffer.stats.concealed_samples == 0
+
+
+@pytest.mark.parametrize("ppm", [200, -200])
+def test_in_sound_that_never_rests_skew_is_removed_without_a_click(ppm: int) -> None:
+    tone = lambda at, n: encode_ulaw(np.round(8000 * np.sin(np.arange(at, at + n) * 2 * np.pi * 200 / RATE)).astype(np.int16))  # noqa: E731
+    wire = Wire(JitterBuffer(G711Decoder("ulaw"), RATE), ppm=ppm, payload=tone)
+    heard = np.concatenate([frame.pcm for _, frame in wire.run(6000)]).astype(int)
+    assert wire.buffer.stats.skew_adjustments >= 4
+    assert wire.buffer.stats.concealed_samples == 0
+    assert np.abs(np.diff(heard)).max() < 2200  # the tone itself steps by up to 1256, µ-law adds up to 512
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ValueError, match="0 < least <= most"):
+        buffer(min_delay_ms=100, max_delay_ms=50)
+    with pytest.raises(ValueError, match="no whole number of samples"):
+        JitterBuffer(CountingDecoder(), 11_025)
+    with pytest.raises(ValueError, match="does not jump back"):
+        buffer().skip(-1)
