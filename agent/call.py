@@ -5,7 +5,6 @@ line) and meets it in queues, so that what the core sees is on the timeline firs
 """
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
@@ -14,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+import structlog
 
 from agent.admission import Lease
 from agent.core import CallCore
@@ -57,7 +58,7 @@ RELEASE_WITHIN_S = 1.5
 ARRIVALS_A_TICK = 50
 """Input taken from any one queue in one tick, so that no flood makes a tick long."""
 
-log = logging.getLogger("venus.call")
+log = structlog.get_logger("venus.call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ class Call:
         except VenusError as error:
             self.learn(FaultReported(name, str(error)))
         except Exception as error:
-            log.exception("call %s: %s failed", self.call_id, name)
+            log.exception("a task of the call failed", call_id=self.call_id, task=name)
             self._effects.apologise(EndReason.FAULT, f"{name} failed: {type(error).__name__}")
 
     async def _conduct(self) -> None:
@@ -278,12 +279,12 @@ class Call:
 
     def crashed(self, error: Exception) -> None:
         """The tick raised: this call is over, the others go on."""
-        log.error("call %s: its tick failed", self.call_id, exc_info=error)
+        log.error("the tick of the call failed", call_id=self.call_id, exc_info=error)
         detail = f"tick failed: {type(error).__name__}"
         try:
             self._close_timeline(EndReason.FAULT, detail)
         except Exception:  # the core itself is broken: the timeline gets its end without it
-            log.exception("call %s: its core failed", self.call_id)
+            log.exception("the core of the call failed", call_id=self.call_id)
             self._emit(CallEnded(EndReason.FAULT, detail, 0))
 
     def _jump(self, ticks: int) -> list[Unit]:
@@ -373,5 +374,5 @@ class Call:
         try:
             async with asyncio.timeout(RELEASE_WITHIN_S):
                 await step
-        except (VenusError, TimeoutError) as error:
-            log.warning("call %s: closing: %s", self.call_id, error or "no answer in time")
+        except Exception as error:  # the other parts are still to be given back
+            log.warning("closing the call", call_id=self.call_id, exc_info=error)

@@ -67,7 +67,7 @@ class Emit(Protocol):
 class CallCore:
     """State of one call. Create it with the call's first event, then `apply` and `tick`."""
 
-    def __init__(self, started: CallStarted, emit: Emit) -> None:
+    def __init__(self, started: CallStarted, emit: Emit, arbiter: FloorArbiter | None = None) -> None:
         self.phase = Phase.RINGING
         self.playout = Playout(started.sample_rate_hz * TICK_US // 1_000_000)
         self.works = Works()
@@ -77,7 +77,7 @@ class CallCore:
         self._rate = started.sample_rate_hz
         self._ledger = HeardLedger(started.sample_rate_hz, started.far_end_delay_us)
         self._spans = SentSpans()
-        self._arbiter: FloorArbiter = SustainedSpeechArbiter(started.settings.floor, started.owns_floor)
+        self._arbiter = arbiter or SustainedSpeechArbiter(started.settings.floor, started.owns_floor)
         self._watchdog = Watchdog(started.settings.watchdog)
         self._pulled: Pulled | None = None
         self._pulled_us = self._t = 0

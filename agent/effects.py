@@ -15,8 +15,8 @@ from agent.timeline.events import (
     DeliveryState,
     EndReason,
     EpochChanged,
-    Event,
     FaultDetected,
+    FaultReported,
     FrontendLost,
     Phase,
     PhaseChanged,
@@ -87,7 +87,7 @@ class Effects:
             self._outcome(created.work_id, WorkStatus.FAILED, NO_HARNESS)
             return
         work = WorkRequest(self._call.call_id, created.work_id, request, created.evidence_until_us)
-        self._call.spawn(self._submitted(self._parts.harness, work), "harness")
+        self._call.spawn(self._submitted(self._parts.harness, work), "submit")
 
     async def _submitted(self, harness: Harness, work: WorkRequest) -> None:
         try:
@@ -96,18 +96,20 @@ class Effects:
             self._outcome(work.work_id, WorkStatus.FAILED, str(error))
 
     async def report(self, harness: Harness) -> None:
-        """Take the harness's reports until the call ends."""
-        async for report in harness.reports():
-            if isinstance(report, WorkUpdate):
-                self._arrive(WorkChanged(report.work_id, report.phase, report.headline))
-            else:
-                self._outcome(report.work_id, report.status, report.text)
+        """Take the harness's reports until the call ends. If they break off, what became of the open works is unknown."""
+        try:
+            async for report in harness.reports():
+                if isinstance(report, WorkUpdate):
+                    self.arrivals.append(Arrival(WorkChanged(report.work_id, report.phase, report.headline)))
+                else:
+                    self._outcome(report.work_id, report.status, report.text)
+        except VenusError as error:  # its message may quote a request, so it is not told
+            self.arrivals.append(Arrival(FaultReported("harness", f"the harness is lost ({type(error).__name__})")))
+            for work_id in self._call.core.works.open:
+                self._outcome(work_id, WorkStatus.UNKNOWN, "")
 
     def _outcome(self, work_id: str, status: WorkStatus, text: str) -> None:
         self.arrivals.append(Arrival(WorkEnded(work_id, status, len(text)), private=text))
-
-    def _arrive(self, event: Event) -> None:
-        self.arrivals.append(Arrival(event))
 
     async def settle(self, harness: Harness) -> None:
         """The call is over: close the harness and take what it still reports."""

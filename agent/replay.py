@@ -66,7 +66,7 @@ class _Replay:
         started = recorded[0].event
         self._lines = [encode(entry) for entry in recorded]
         self._recorded = recorded
-        self._complete = any(isinstance(entry.event, CallEnded) for entry in recorded[-64:])
+        self._complete = any(isinstance(entry.event, CallEnded) for entry in reversed(recorded))
         self._difference: Difference | None = None
         self._kinds: Counter[str] = Counter()
         self._t = 0

@@ -1,11 +1,14 @@
 """`venus`: the command line."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
+from agent import logs
 from agent.app import bench as bench_command
 from agent.app import demo as demo_command
 from agent.app import doctor as doctor_command
@@ -99,15 +102,12 @@ def bench(
 
 def main() -> None:
     """Entry point: what this project raises on purpose is one sentence, not a traceback."""
+    logs.configure(json=os.environ.get("VENUS_LOG") == "json", level=os.environ.get("VENUS_LOG_LEVEL", "INFO"))
     try:
         app()
     except VenusError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error[/] {_plain(str(error))}")
+        Console(stderr=True, highlight=False).print(Text.assemble(("error", "bold red"), " ", str(error)))
         raise SystemExit(2) from None
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
 
 
 if __name__ == "__main__":

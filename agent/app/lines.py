@@ -41,6 +41,8 @@ def _started(event: ev.CallStarted) -> Told:
 
 
 def _phase(event: ev.PhaseChanged) -> Told:
+    if event.phase is ev.Phase.ENDED:
+        return None  # call.ended says it better
     return "line", f"{event.phase.value}: {event.reason}"
 
 
@@ -71,7 +73,7 @@ def _work(event: ev.WorkChanged) -> Told:
 
 
 def _ended(event: ev.CallEnded) -> Told:
-    return "line", f"{event.reason.value.replace('_', ' ')}: {event.detail}"
+    return "line", f"ended, {event.reason.value.replace('_', ' ')}: {event.detail}"
 
 
 _TELL: dict[type[ev.Event], Callable[..., Told]] = {

@@ -10,14 +10,15 @@ from agent.timeline.events import CallEnded, UtteranceEnded, UtteranceStarted, V
 from agent.timeline.log import Entry
 
 
-def styled(line: TerminalLine) -> Text:
-    """One line of the timeline; whatever the caller said stays plain text."""
+def styled(line: TerminalLine) -> Table:
+    """One line of the timeline, wrapped in its own column; whatever the caller said stays plain text."""
     colour = LANES[line.lane]
-    text = Text(no_wrap=False)
-    text.append(f"{clock_text(line.t):>8}  ", style="dim")
-    text.append(f"{line.lane:<7}", style=f"bold {colour}")
-    text.append(line.text, style=f"dim {colour}" if line.faint else "default")
-    return text
+    row = Table.grid(padding=(0, 1))
+    row.add_column(width=8, justify="right", style="dim")
+    row.add_column(width=6, style=f"bold {colour}")
+    row.add_column(overflow="fold")
+    row.add_row(clock_text(line.t), line.lane, Text(line.text, style=f"dim {colour}" if line.faint else "default"))
+    return row
 
 
 class LiveCall:
@@ -34,7 +35,7 @@ class LiveCall:
 
     def __enter__(self) -> "LiveCall":
         if self._console.is_terminal:
-            self._live = Live(self._status(), console=self._console, refresh_per_second=10, transient=True)
+            self._live = Live(self._status(), console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         return self
 
@@ -58,7 +59,7 @@ class LiveCall:
         if line:
             self._console.print(styled(line))
         if self._live:
-            self._live.update(self._status())
+            self._live.update(self._status(), refresh=True)
 
     def _status(self) -> RenderableType:
         table = Table.grid(padding=(0, 2))

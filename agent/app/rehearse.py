@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from harness_tools.scripted import ScriptedHarness, ScriptedUpdate, ScriptedWork
 
 from agent.call import Call, CallParts
 from agent.clock import LoopClock
@@ -24,6 +23,7 @@ from agent.ticker import Ticker
 from agent.timeline.events import CallEnded, Role
 from agent.timeline.log import Entry, Listener
 from agent.virtual import VirtualLoop
+from harness_tools.scripted import ScriptedHarness, ScriptedUpdate, ScriptedWork
 from transports.memory import CallerAct as FarAct
 from transports.memory import FarEnd, Mute, Press, Say, ScriptedCaller, Simple, Trigger, WireSettings, pair
 

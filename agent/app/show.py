@@ -21,7 +21,7 @@ def table(console: Console, rows: list[CallRow], calls_dir: Path) -> None:
         return
     listing = Table(box=None, padding=(0, 2), header_style="dim")
     for name, justify in (("call", "left"), ("started", "left"), ("lasted", "right"), ("turns", "right"), ("ended", "left")):
-        listing.add_column(name, justify="right" if justify == "right" else "left")
+        listing.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
     for row in rows:
         end = (row.end or row.state).replace("_", " ")
         state = Text(end, style="yellow" if row.state != "complete" else "default")

@@ -6,7 +6,7 @@ const conversation = {
   items: [],
 
   start() {
-    const lines = [...this.callerLines(), ...this.agentLines(), ...this.noteLines()].sort((a, b) => a.us - b.us);
+    const lines = [...this.noteLines(), ...this.callerLines(), ...this.agentLines()].sort((a, b) => a.us - b.us);
     for (const line of lines) {
       const when = el("button", { class: "when", type: "button", "aria-label": `Go to ${clock(line.us)}` }, clock(line.us));
       when.addEventListener("click", () => player.seek(line.us));
@@ -67,7 +67,7 @@ const conversation = {
       for (const telling of work.tellings.filter((told) => told.of === "outcome")) {
         const [at, state, reason] = telling.states.at(-1);
         if (state === "dropped") notes.push(note(at, `The outcome was not told${reason ? `: ${reason}` : ""}`, "fault"));
-        if (state === "partial") notes.push(note(at, `The outcome was told in part: “${telling.heard}”`, "fault"));
+        if (state === "partial") notes.push(note(at, "The outcome was told in part", "work"));
       }
       notes.push(note(work.ended_us, `Work ${work.status} ${waited}: ${work.phases.at(-1)?.[2] || headline}`, ["failed", "unknown", "expired"].includes(work.status) ? "fault" : "work"));
     }

@@ -37,16 +37,19 @@ function envelope(side) {
 }
 const envelopes = { caller: envelope("caller"), agent: envelope("agent") };
 
+/** The loudest step of the call fills the height, unless all of it is very quiet. */
+const loudest = Object.values(envelopes).reduce((most, bytes) => (bytes || []).reduce((top, value) => Math.max(top, value), most), 90);
+
 /** The level (0..1) of a side between two times: the greatest of the steps, or between two steps the way from one to the other. */
 function level(bytes, fromUs, toUs) {
   const from = fromUs / data.peaks.step_us, to = toUs / data.peaks.step_us;
   if (to - from < 1) {
     const index = Math.floor(from), part = from - index;
-    return ((bytes[index] || 0) * (1 - part) + (bytes[index + 1] || 0) * part) / 255;
+    return ((bytes[index] || 0) * (1 - part) + (bytes[index + 1] || 0) * part) / loudest;
   }
   let most = 0;
   for (let index = Math.max(0, Math.floor(from)); index < to && index < bytes.length; index++) most = Math.max(most, bytes[index]);
-  return most / 255;
+  return most / loudest;
 }
 
 /** Half a waveform standing on `base`, growing by `height` (negative: upwards), for columns `left`..`right` of `view`. */

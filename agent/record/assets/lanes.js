@@ -151,7 +151,9 @@ function paintMark(ctx, mark, y, x0, x1, free, room) {
   let start = x0 + 8;
   if (mark.kind === "hold") bar(ctx, x0, x1, y, 16, theme.line, 3);
   else if (["loss", "underrun", "gap"].includes(mark.kind)) {
+    ctx.globalAlpha = mark.kind === "loss" ? 0.5 : 1;
     bar(ctx, x0, x1, y, 16, theme.hatch(ctx, colour), 3);
+    ctx.globalAlpha = 1;
     start = x1 + 6;
     if (x1 - x0 < 6 && mark.kind !== "gap") return free;
   } else if (key && x0 >= free && width <= room + 6 - x0) {
