@@ -52,12 +52,14 @@ check-imports:
 
 check-generated:
 	@$(BIN)/python -m agent.frontends.generate --check
+	@$(BIN)/python -m agent.timeline.catalogue_page --check
 
 check-unit:
 	@$(BIN)/python -m pytest -q -m unit
 
 generated: environment ## Write the generated files anew
 	@$(BIN)/python -m agent.frontends.generate
+	@$(BIN)/python -m agent.timeline.catalogue_page
 
 lock: environment ## Resolve the dependencies of pyproject.toml anew
 	@$(COMPILE) --upgrade --output-file=requirements.lock pyproject.toml

@@ -6,6 +6,7 @@ from collections import deque
 from agent.errors import VenusError
 from agent.frontend_link import CLOSE_WITHIN_S, ORDER_WITHIN_S, Arrival
 from agent.frontends.base import Brief, Ears, EarsSession, Unit
+from agent.tasks import run_until_one_ends
 from agent.timeline.events import FaultReported
 
 BACKLOG_UNITS = 100
@@ -35,28 +36,20 @@ class EarsLink:
             self._fault(f"ears did not open: {error or 'no answer in time'}")
             return
         try:
-            await self._serve(session)
+            await run_until_one_ends(self._feeder(session), self._reader(session))
         except (VenusError, TimeoutError) as error:
             self._fault(f"ears are lost: {error or 'no answer in time'}")
         finally:
             async with asyncio.timeout(CLOSE_WITHIN_S):
                 await session.close()
 
-    async def _serve(self, session: EarsSession) -> None:
-        reader = asyncio.ensure_future(self._reader(session))
-        try:
-            while not reader.done():
-                wake = asyncio.ensure_future(self._wake.wait())
-                await asyncio.wait([wake, reader], return_when=asyncio.FIRST_COMPLETED)
-                wake.cancel()
-                self._wake.clear()
-                while self._units:
-                    async with asyncio.timeout(ORDER_WITHIN_S):
-                        await session.feed(self._units.popleft())
-            reader.result()
-        finally:
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
+    async def _feeder(self, session: EarsSession) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._units:
+                async with asyncio.timeout(ORDER_WITHIN_S):
+                    await session.feed(self._units.popleft())
 
     async def _reader(self, session: EarsSession) -> None:
         async for evidence in session.evidence():

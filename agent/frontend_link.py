@@ -27,6 +27,7 @@ from agent.frontends.base import (
 )
 from agent.line import Pcm
 from agent.settings import CallSettings
+from agent.tasks import run_until_one_ends
 from agent.timeline.events import (
     DelegateClosed,
     DelegateOpened,
@@ -172,21 +173,16 @@ class FrontendLink:
         """Run feeder and reader until the session is lost; returns why."""
         session = self._session
         assert session is not None
-        tasks = [asyncio.ensure_future(self._feeder(session)), asyncio.ensure_future(self._reader(session))]
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            error = next(iter(done)).exception()
-            if error is not None and not isinstance(error, VenusError | TimeoutError):
-                raise error
-            return str(error) if error and str(error) else "the frontend ended its session"
+            await run_until_one_ends(self._feeder(session), self._reader(session))
+            return "the frontend ended its session"
+        except (VenusError, TimeoutError) as error:
+            return str(error) or "the frontend did not answer in time"
         finally:
             self._session = None
             self._units.clear()
             self._orders.clear()
             self._resamplers.clear()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             await self._close(session)
 
     async def _close(self, session: Session) -> None:

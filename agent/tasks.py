@@ -10,7 +10,7 @@ after its end is then a list, not a guess.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -55,3 +55,16 @@ def tag_of(task: asyncio.Task[Any]) -> str | None:
 def tasks_of(call_id: str) -> list[asyncio.Task[Any]]:
     """The tasks of the call that are not done yet, on any loop of this process."""
     return [task for task, tag in list(_tags.items()) if tag == call_id and not task.done()]
+
+
+async def run_until_one_ends(*works: Coroutine[Any, Any, None]) -> None:
+    """Run them side by side until the first one returns or raises, which this does too; the others are cancelled and gone."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -106,7 +106,7 @@ def main() -> None:
     try:
         app()
     except VenusError as error:
-        Console(stderr=True, highlight=False).print(Text.assemble(("error", "bold red"), " ", str(error)))
+        Console(stderr=True, highlight=False).print(Text.assemble(("error", "bold red"), " ", str(error)), soft_wrap=True)
         raise SystemExit(2) from None
 
 

@@ -89,6 +89,13 @@ def test_the_first_frame_after_a_long_gap_fades_in() -> None:
     assert (gaps.heard(np.full(FRAME, 9_000, np.int16)) == 9_000).all()
 
 
+def test_a_gap_in_sound_that_swells_begins_and_repeats_without_a_step() -> None:
+    gaps = Concealment(RATE)
+    for part in (50 * np.arange(2 * FRAME)).astype(np.int16).reshape(-1, FRAME):
+        last = gaps.heard(part)
+    assert largest_step(np.concatenate((last, gaps.fill(FRAME)))) < 400  # its period is at least 20 samples, 1000 from end to end
+
+
 @pytest.mark.parametrize("step", [37, 80, 160, 480])
 def test_a_gap_asked_for_in_pieces_is_the_same_gap(step: int) -> None:
     def gap(piece: int) -> Pcm:

@@ -178,11 +178,9 @@ class Call:
             begin, count = (from_us - start) * RATE_HZ // SECOND, (to_us - from_us) * RATE_HZ // SECOND
             self.add(to_us, ev.Sent(ev.Span(from_us, to_us), name, self.epoch, begin, count, gain), cause=f"{name}.start")
 
-    def delegate(
-        self, number: int, headlines: list[str], status: ev.WorkStatus, takes: int, tell: str | None, at: int | None = None
-    ) -> None:
+    def delegate(self, number: int, headlines: list[str], status: ev.WorkStatus, takes: int, tell: str | None) -> None:
         """A delegation opened now, its work, and the telling of its outcome in the utterance `tell`."""
-        start, work, request = at if at is not None else self.now, f"w{number}", f"d{number}"
+        start, work, request = self.now, f"w{number}", f"d{number}"
         self.add(start, ev.DelegateOpened(ev.Span(start - 100_000, start), request), f"{request}.open")
         self.add(start + 300_000, ev.DelegateClosed(ev.Span(start, start + 300_000), request, 64), f"{request}.close")
         self.add(start + 300_000, ev.DelegationCreated(work, request, start, 64), work, f"{request}.close")
@@ -255,12 +253,15 @@ def busy_call(remote: str = "+49 30 901820", name: str = "Miller") -> Call:
     """About a minute: greeting, delegation, interruption, backchannel, digits, hold, gap, loss, faults, a cancelled work."""
     call = Call(remote)
     call.open()
-    greeting = "Good morning, this is the automated assistant of Hartmann Cycles. How can I help you?"
-    call.agent(greeting, 80_000, ev.Role.GREETING, say=True)
-    end = call.caller(f"Hi, I'd like to know whether my bike is ready. The name is {name}.", 500_000)
-    call.delegate(
-        1, ["looking up the repair", "asking the workshop"], ev.WorkStatus.SUCCEEDED, 5_200_000, "Your bike is ready.", end
+    call.agent(
+        "Good morning, this is the automated assistant of Hartmann Cycles. How can I help you?",
+        80_000,
+        ev.Role.GREETING,
+        say=True,
     )
+    call.caller(f"Hi, I'd like to know whether my bike is ready. The name is {name}.", 500_000)
+    headlines = ["looking up the repair", "asking the workshop"]
+    call.delegate(1, headlines, ev.WorkStatus.SUCCEEDED, 5_200_000, "Your bike is ready.")
     call.agent("One moment please, I'm looking that up for you.", 520_000, ev.Role.FILLER)
     call.now += 1_100_000
     long = (

@@ -1,5 +1,7 @@
 """Both sides placed by their own media time."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_every_sample_stands_where_it_was_put_and_the_last_one_put_counts(steps:
         got |= {(first + n, channel): int(block[n, channel]) for n in range(len(block)) for channel in (0, 1)}
     wanted = {key: value for key, value in model.items() if key in got}
     assert {key: value for key, value in got.items() if value} == {key: value for key, value in wanted.items() if value}
-    jumped = any(first > before + len(block) for (before, block), (first, _) in zip(out, out[1:], strict=False))
+    jumped = any(first > before + len(block) for (before, block), (first, _) in itertools.pairwise(out))
     if not jumped and out and out[0][0] == 0:
         assert end == newest
 
