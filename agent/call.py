@@ -26,7 +26,7 @@ from agent.frontends.base import Brief, Ears, Frontend, Unit
 from agent.harness import Harness
 from agent.history import History
 from agent.intake import Intake
-from agent.line import Line, MediaState
+from agent.line import Line, MediaFrame, MediaState
 from agent.lines import CallLines
 from agent.record.recorder import CallRecorder, Recorder
 from agent.settings import TICK_US, CallSettings
@@ -52,6 +52,7 @@ from agent.timeline.events import (
     TurnProbability,
 )
 from agent.timeline.log import Entry, Timeline
+from media.frames import silence
 
 RELEASE_WITHIN_S = 1.5
 """Everything of a call is given back within this bound after its end, whatever does not answer."""
@@ -264,7 +265,9 @@ class Call:
         for happened in line.events():
             self._input(Arrival(happened))
         frame = line.receive()
-        if self._intake and not self.core.on_hold:
+        if self._intake:
+            if self.core.on_hold:
+                frame = MediaFrame(silence(len(frame.pcm)), MediaState.SILENT)
             events, more = self._intake.frame(t, frame)
             units += more
             for event in events:

@@ -57,6 +57,9 @@ from agent.timeline.log import Entry
 from agent.watchdog import Alarm, Sending, Watchdog
 from agent.works import Works
 
+CONTINUOUS_US = 300_000
+"""A shorter pause between two utterances of ours does not interrupt our speech."""
+
 
 class Emit(Protocol):
     """Puts a derived event on the timeline at the current tick."""
@@ -82,8 +85,9 @@ class CallCore:
         self._pulled: Pulled | None = None
         self._pulled_us = self._t = 0
         self._since_us = self._busy_us = 0
+        self._sent_us = -CONTINUOUS_US
         self._answered_us: int | None = None
-        self._media_us = 0
+        self._media_us = self._held_us = 0
         self._ending: tuple[EndRequested, int, int | None] | None = None
         self._voice = False
         self._cut_onset_us: int | None = None
@@ -140,11 +144,19 @@ class CallCore:
             self._enter(Phase.ANSWERED, "the line was answered", entry.seq)
 
     def _on_held(self, entry: Entry) -> None:
-        self.on_hold = True
+        if not self.on_hold:
+            self.on_hold, self._held_us = True, entry.t
 
     def _on_resumed(self, entry: Entry) -> None:
-        self.on_hold = False
-        self._media_us = entry.t
+        if self.on_hold:
+            self.on_hold = False
+            self._nothing_for(entry.t - self._held_us)
+
+    def _nothing_for(self, lost_us: int) -> None:
+        """Time in which nothing could be said or heard counts against no bound."""
+        self._media_us = self._t
+        self._watchdog.lost(lost_us)
+        self.works.lost(lost_us)
 
     def _on_closed(self, entry: Entry) -> None:
         assert isinstance(entry.event, LineClosed)
@@ -160,8 +172,9 @@ class CallCore:
             self._media_us = entry.t
 
     def _on_gap(self, entry: Entry) -> None:
-        """Nobody listened in a standstill of ours, so no media was missed in it."""
-        self._media_us = entry.t
+        assert isinstance(entry.event, Gap)
+        if not self.on_hold:
+            self._nothing_for(entry.event.lost_us)
 
     def _on_voice(self, entry: Entry) -> None:
         assert isinstance(entry.event, VoiceStarted | VoiceContinued | VoiceStopped)
@@ -188,6 +201,9 @@ class CallCore:
     def _on_frontend_lost(self, entry: Entry) -> None:
         """Nothing more comes for what its session had begun."""
         self.playout.seal()
+        again = self.works.frontend_lost()
+        if again:
+            self._emit(again, entry.seq)
 
     def _on_end(self, entry: Entry) -> None:
         assert isinstance(entry.event, EndRequested)
@@ -229,6 +245,8 @@ class CallCore:
             if told:
                 words, text = told
                 self._emit(WordsSent(pulled.utterance_id, words, pulled.start + pulled.count, text))
+        if pulled.count:
+            self._sent_us = self._pulled_us + TICK_US
         if pulled.ended:
             self._emit_all(self._spans.close())
             self._account(pulled.ended)
@@ -238,7 +256,8 @@ class CallCore:
             self._emit(event)
 
     def _begin(self, pulled: Pulled) -> None:
-        self._since_us = self._t
+        if self._t - self._sent_us > CONTINUOUS_US:
+            self._since_us = self._t
         self._cut_onset_us = None
         if pulled.role is not Role.BACKCHANNEL:
             self._watchdog.spoke()
@@ -277,14 +296,16 @@ class CallCore:
                 self._start_ending(limit, None)
         elif self.phase is Phase.ENDING and self._ending:
             request, since_us, cause = self._ending
-            if self.playout.drained or self._t - since_us > settings.ending_us:
+            arrived = self.playout.drained and self._t - self._sent_us >= self._ledger.far_end_delay_us
+            if arrived or self._t - since_us > settings.ending_us:
                 self._end(request.reason, request.detail, cause)
 
     def _floor(self) -> None:
-        speaking = self.playout.speaking
-        view = None
-        if speaking:
-            view = Speaking(speaking.utterance_id, speaking.role, speaking.must_hear, self._since_us)
+        current, view = self.playout.current, None
+        # From one utterance to the next without a pause is one stretch of speech.
+        if self.playout.speaking or (current and current.queued and self._sent_us == self._t):
+            assert current is not None
+            view = Speaking(current.utterance_id, current.role, current.must_hear, self._since_us)
         decision = self._arbiter.step(self._t, view)
         if decision:
             self._obey(decision)

@@ -6,6 +6,7 @@ from collections import deque
 from agent.errors import VenusError
 from agent.frontend_link import CLOSE_WITHIN_S, ORDER_WITHIN_S, Arrival
 from agent.frontends.base import Brief, Ears, EarsSession, Unit
+from agent.frontends.limits import check_evidence
 from agent.tasks import run_until_one_ends
 from agent.timeline.events import FaultReported
 
@@ -53,6 +54,7 @@ class EarsLink:
 
     async def _reader(self, session: EarsSession) -> None:
         async for evidence in session.evidence():
+            check_evidence(evidence)
             self.arrivals.append(Arrival(evidence))
 
     def _fault(self, detail: str) -> None:

@@ -65,7 +65,9 @@ class Effects:
             case DelegationCreated() as created:
                 self._submit(created)
             case DeliveryChanged(state=DeliveryState.DELIVERING, delivery_id=delivery_id, work_id=work_id):
-                self._link.inject(BackendMessage(delivery_id, self._results.pop(work_id, "")))
+                self._link.inject(BackendMessage(delivery_id, self._results.get(work_id, "")))
+            case DeliveryChanged(state=DeliveryState.DELIVERED | DeliveryState.PARTIAL | DeliveryState.DROPPED, work_id=work_id):
+                self._results.pop(work_id, None)
             case FaultDetected(code="unanswered") if self._parts.lines.recovery:
                 self._call.say(self._parts.lines.recovery)
             case FrontendLost(final=True, reason=reason):

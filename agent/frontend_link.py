@@ -25,6 +25,7 @@ from agent.frontends.base import (
     Step,
     Unit,
 )
+from agent.frontends.limits import check_step
 from agent.line import Pcm
 from agent.settings import CallSettings
 from agent.tasks import run_until_one_ends
@@ -77,7 +78,7 @@ class FrontendLink:
         self._settings = settings
         self._clock = clock
         self._session: Session | None = None
-        self._attempt = 0
+        self._attempt = self._epoch = 0
         self._window = FlightWindow(self.info.unit_us)
         self._units: deque[Unit] = deque()
         self._orders: deque[_Order] = deque()
@@ -101,7 +102,8 @@ class FrontendLink:
         self._wake.set()
 
     def yield_floor(self, at_us: int, epoch: int) -> None:
-        """Tell the frontend that the caller has the floor."""
+        """Tell the frontend that the caller has the floor; speech of `epoch` may come from now on."""
+        self._epoch = epoch
 
         async def order(session: Session) -> None:
             await session.yield_floor(at_us, epoch)
@@ -216,6 +218,7 @@ class FrontendLink:
 
     async def _reader(self, session: Session) -> None:
         async for step in session.steps():
+            check_step(step, self._epoch)
             self._window.read(step.covers)
             self._wake.set()
             if isinstance(step, Speech):

@@ -17,6 +17,10 @@ REMEMBERED = 256
 """How many ended utterances are remembered, so that their late pieces are known as late."""
 
 
+KEPT_READY = (Role.GREETING, Role.NOTICE, Role.APOLOGY, Role.FAREWELL)
+"""Roles of the lines that are rendered beforehand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """An utterance is over: `sent` samples of it went out."""
@@ -245,6 +249,7 @@ class Playout:
 
     def pull(self) -> Pulled:
         """The frame of this tick."""
+        self._put_first_what_can_be_said()
         current = self.current
         if current is None:
             self._gain = self._target
@@ -267,6 +272,19 @@ class Playout:
         return Pulled(
             pcm, current.utterance_id, current.epoch, start, count, gain_db, current.role, current.must_hear, first, ended=ended
         )
+
+    def _put_first_what_can_be_said(self) -> None:
+        """A line kept ready does not wait behind an utterance that has not begun and has nothing to begin with."""
+        current = self.current
+        if current is None or current.sent or self._ready(current):
+            return
+        line = next((one for one in self._queue if one.role in KEPT_READY and self._ready(one)), None)
+        if line:
+            self._queue.remove(line)
+            self._queue.appendleft(line)
+
+    def _ready(self, utterance: Utterance) -> bool:
+        return utterance.final or utterance.queued >= self._frame
 
     def _wait(self, current: Utterance) -> Pulled:
         """No full frame is there. Before the first sample that is waiting, afterwards it is an underrun."""

@@ -51,6 +51,11 @@ class Watchdog:
         self._due_us = None
         self._voiced_us = 0
 
+    def lost(self, lost_us: int) -> None:
+        """So much time went by in which nothing could be said or heard (a hold, a standstill): bounds move on by it."""
+        self._due_us = None if self._due_us is None else self._due_us + lost_us
+        self._stopped_us = None if self._stopped_us is None else self._stopped_us + lost_us
+
     def step(self, t: int, sending: Sending | None) -> Alarm | None:
         """One tick of an answered call that is not on hold; `sending` is None when nothing is queued."""
         self._end_turn(t, sending)

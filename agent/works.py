@@ -81,6 +81,20 @@ class Works:
             return self._change(telling, DeliveryState.DROPPED, "the frontend did not tell it")
         return None
 
+    def lost(self, lost_us: int) -> None:
+        """So much time went by in which nothing could be said (a hold, a standstill): the bound moves on by it."""
+        if self._telling:
+            self._telling.since_us += lost_us
+
+    def frontend_lost(self) -> DeliveryChanged | None:
+        """What was given to a session that is gone, and not yet begun, is to be given to the next one."""
+        telling = self._telling
+        if telling is None or telling.utterance_id is not None:
+            return None
+        self._telling = None
+        self._ready.appendleft(telling)
+        return self._change(telling, DeliveryState.READY, "the frontend was lost")
+
     def speech(self, attempt_id: str | None, utterance_id: str) -> None:
         """An utterance arrived that tells what was given as `attempt_id` (the delivery's id)."""
         if self._telling and attempt_id == self._telling.delivery_id:

@@ -15,7 +15,7 @@ Voice = VoiceStarted | VoiceContinued | VoiceStopped
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """What we are saying: an utterance of which samples are out, since `since_us`."""
+    """What we are saying now; we have been speaking since `since_us`, in this utterance or those right before it."""
 
     utterance_id: str
     role: Role
@@ -62,7 +62,8 @@ class SustainedSpeechArbiter:
         overlap = self._onset_us is not None and self._may_be_interrupted(speaking)
         if self._ducked_by is not None and not overlap:
             onset_us, self._ducked_by = self._ducked_by, None
-            return Decision(Verdict.RESTORE, onset_us, "voice ended before it was sustained", self._cause)
+            reason = "voice ended before it was sustained" if self._onset_us is None else "our speech ended"
+            return Decision(Verdict.RESTORE, onset_us, reason, self._cause)
         if not overlap or speaking is None or self._onset_us is None:
             return None
         if self._voiced_until_us - max(self._onset_us, speaking.since_us) >= self._yield_after_us:

@@ -451,7 +451,7 @@ class UtteranceEnded(Event):
 
 @_event("utterance.refused", "derived")
 class SpeechRefused(Event):
-    """Speech that came too late or too much never reached the line. `reason`: stale_epoch | ending | ended | unknown."""
+    """Speech that came too late or too much never reached the line. `reason`: stale_epoch | ending | ended | speaking."""
 
     utterance_id: str
     epoch: int

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agent.errors import Fault
-from agent.settings import TICK_US, CallSettings
+from agent.settings import TICK_US, CallSettings, WatchdogSettings
 from agent.timeline.events import (
     Alignment,
     CallEnded,
@@ -37,6 +37,8 @@ from agent.timeline.events import (
 from tests.agent.core_driver import FRAME, RATE_HZ, CallDriver, call_started, spoken
 
 pytestmark = pytest.mark.unit
+
+FAR_END_DELAY_US = 100_000
 
 QUIET_TICKS = CallSettings().telling_after_us // TICK_US + 1
 
@@ -188,7 +190,9 @@ def test_media_that_comes_keeps_the_call_and_silence_from_the_line_does_not() ->
 
 
 @pytest.mark.parametrize(
-    ("ending_us", "after_us"), [(500_000, 2_500_000), (9_000_000, 6_000_000)], ids=["cut at the bound", "said to its end"]
+    ("ending_us", "after_us"),
+    [(500_000, 2_500_000), (9_000_000, 6_000_000 + FAR_END_DELAY_US)],
+    ids=["cut at the bound", "said to its end"],
 )
 def test_a_call_that_is_too_long_says_what_is_queued_within_a_bound(ending_us: int, after_us: int) -> None:
     call = answered(CallDriver(call_started(CallSettings(longest_us=2_000_000, ending_us=ending_us))))
@@ -238,7 +242,7 @@ def test_a_farewell_is_spoken_to_its_end_and_nothing_new_is_taken() -> None:
     assert [event.reason for event in call.events(SpeechRefused) if isinstance(event, SpeechRefused)] == ["ending"]
     (end,) = [entry for entry in call.entries if isinstance(entry.event, CallEnded)]
     finished = next(entry for entry in call.entries if isinstance(entry.event, UtteranceEnded))
-    assert end.t == finished.t, "no sooner, no later"
+    assert end.t == finished.t + FAR_END_DELAY_US, "once its end has reached the far end, no later"
 
 
 def test_a_farewell_behind_speech_that_has_dried_up_is_still_spoken() -> None:
@@ -357,3 +361,51 @@ def test_an_outcome_after_the_end_is_dropped_at_once() -> None:
         (DeliveryState.READY, "unknown"),
         (DeliveryState.DROPPED, "the call has ended"),
     ]
+
+
+def test_a_line_kept_ready_does_not_wait_behind_speech_that_cannot_begin() -> None:
+    call = answered()
+    call.speak("late", 0, final=False)
+    words, samples = spoken(5, 200_000)
+    call.say("notice", samples, words=words)
+    call.tick(5)
+    assert [event.utterance_id for event in call.events(UtteranceStarted)] == ["notice"]
+
+
+def test_answers_without_a_pause_are_one_stretch_of_speech() -> None:
+    """Half-second answers one after another: 600 ms of voice over them take the floor, with no restoring in between."""
+    call = answered()
+    for name in "abcdef":
+        call.speak(name, RATE_HZ // 2)
+    call.tick(10)
+    call.voice_starts()
+    call.tick(40)
+    verdicts = [event.verdict for event in call.events(FloorChanged)]
+    assert verdicts == [Verdict.DUCK, Verdict.YIELD]
+
+
+def test_what_a_lost_frontend_was_given_and_had_not_begun_is_given_to_the_next() -> None:
+    call = answered()
+    call.give(DelegateClosed(Span(0, call.t), "g1", 10))
+    call.give(WorkEnded("w1", WorkStatus.SUCCEEDED, 5))
+    call.tick(40)
+    call.give(FrontendLost(1, "killed", False))
+    call.tick(2)
+    states = [event.state for event in call.events(DeliveryChanged)]
+    assert states == [DeliveryState.READY, DeliveryState.DELIVERING, DeliveryState.READY, DeliveryState.DELIVERING]
+
+
+def test_bounds_stand_still_on_hold() -> None:
+    """An answer owed when the hold begins is owed as long after it as it was before."""
+    call = answered(CallDriver(call_started(CallSettings(watchdog=WatchdogSettings(answer_us=2_000_000)))))
+    call.voice_starts()
+    call.tick(30)
+    call.voice_stops()
+    call.tick(40)
+    call.give(LineHeld("far"))
+    call.tick(500)
+    call.give(LineResumed("far"))
+    call.tick(30)
+    assert not call.events(FaultDetected)
+    call.tick(40)
+    assert [event.code for event in call.events(FaultDetected)] == ["unanswered"]

@@ -11,6 +11,7 @@ from media.frames import Pcm
 from media.jitter import JitterBuffer, Pulled
 
 FRAME_US = 20_000
+RATE, FRAME = 8000, 160
 
 
 class CountingDecoder:
@@ -95,3 +96,27 @@ def random_delay(seed: int, least_s: float, most_s: float, loss: float = 0.0) ->
         return None if chance.random() < loss else chance.uniform(least_s, most_s)
 
     return delay
+
+
+def buffer(**arguments: int) -> JitterBuffer:
+    """A buffer at 8 kHz for counted packets."""
+    return JitterBuffer(CountingDecoder(), RATE, **arguments)
+
+
+def real(frames: list[Pulled]) -> list[int]:
+    """The media places of the samples that were received, in the order they were played; jumps below 15,000 are followed."""
+    values = np.concatenate([frame.pcm for frame in frames]).astype(np.int64)
+    values = values[values > 0] - 1
+    steps = (np.diff(values) + 15_000) % 30_000 - 15_000
+    return np.concatenate((values[:1], values[:1] + np.cumsum(steps))).tolist() if len(values) else []
+
+
+def frames_of(wire: Wire, pulls: int) -> list[Pulled]:
+    """The frames of the next pulls."""
+    return [frame for _, frame in wire.run(pulls)]
+
+
+def feed(jitter: JitterBuffer, indices: list[int], at_us: int, samples: int = FRAME) -> None:
+    """Hand over packets by their place in the stream, all arriving at once."""
+    for index in indices:
+        jitter.put(index & 0xFFFF, index * samples & 0xFFFFFFFF, counted(index * samples, samples), at_us)

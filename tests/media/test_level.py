@@ -138,6 +138,15 @@ def test_level_of_a_change_is_that_of_the_loud_part() -> None:
     assert all(isinstance(c, GateChange) for c in found)
 
 
+def test_the_gate_tells_the_level_and_the_quiet_since_the_last_loud_block() -> None:
+    gate, seen = LevelGate(RATE), []
+    assert gate.level_dbov == -127
+    for frame in np.concatenate((tone(110, -20), rest(50))).reshape(-1, FRAME):
+        gate.step(frame)
+        seen.append((round(gate.level_dbov), gate.quiet_samples))
+    assert seen[4:] == [(-20, 0), (-23, 80), (-127, 240), (-127, 400)]
+
+
 def test_a_reused_buffer_does_not_move_the_end() -> None:
     gate, buffer, sound = LevelGate(RATE), np.zeros(FRAME, np.int16), np.concatenate((tone(210, -20), rest(430)))
     ends = []
