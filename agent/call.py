@@ -105,10 +105,11 @@ class Call:
         self._ended = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._outcome: CallEnded | None = None
-        self._link = FrontendLink(parts.frontend, self._brief, self._rate, self._settings, ticker.clock)
+        self._brief = Brief(self.call_id, persona=parts.persona)
+        self._link = FrontendLink(parts.frontend, self._brief, self.history, self._rate, self._settings, ticker.clock)
         self._ears = EarsLink(parts.ears) if parts.ears else None
         started = self._first_event(node_id, seed)
-        self.core = CallCore(started, self._emit)
+        self.core = CallCore(started, self.timeline)
         self._effects = Effects(self, self._link, parts)
         self._recording: CallRecorder | None = None
         if parts.recorder:
@@ -235,7 +236,7 @@ class Call:
             await self._turn_away(str(error) or "the frontend did not open in time", None)
             return
         if self._ears:
-            self.spawn(self._ears.run(self._brief()), "ears")
+            self.spawn(self._ears.run(self._brief), "ears")
         if self._parts.harness:
             self.spawn(self._effects.report(self._parts.harness), "harness")
         await self._link.run()
@@ -243,9 +244,6 @@ class Call:
     async def _turn_away(self, reason: str, retry_after_s: int | None) -> None:
         self.end(EndReason.REFUSED, reason, at_once=True)
         await self._parts.line.refuse(reason, retry_after_s)
-
-    def _brief(self) -> Brief:
-        return Brief(self.call_id, persona=self._parts.persona, history=self.history.turns, epoch=self.core.playout.epoch)
 
     async def _transfer(self, target: str) -> None:
         async for progress in self._parts.line.transfer(target):
@@ -288,7 +286,7 @@ class Call:
             self._close_timeline(EndReason.FAULT, detail)
         except Exception:  # the core itself is broken: the timeline gets its end without it
             log.exception("the core of the call failed", call_id=self.call_id)
-            self._emit(CallEnded(EndReason.FAULT, detail, 0))
+            self.timeline.append(self._t, CallEnded(EndReason.FAULT, detail, 0))
 
     def _jump(self, ticks: int) -> list[Unit]:
         """The ticker stood still: nothing was sent or heard meanwhile."""
@@ -328,9 +326,6 @@ class Call:
         self._intake = Intake(self._rate, self._link.info.unit_us, self._t - TICK_US)
         self._link.start(self._t - TICK_US)
 
-    def _emit(self, event: Event, cause: int | None = None) -> Entry:
-        return self.timeline.append(self._t, event, cause)
-
     def _keep(self, entry: Entry) -> None:
         assert self._recording is not None
         self._recording.entry(encode(entry))
@@ -368,6 +363,9 @@ class Call:
             self._recording.close(self._t)
         if parts.lease:
             parts.lease.release()
+        # What refers back to this call lets go of it, so that it is freed at once and not by a garbage collection.
+        self.timeline.close()
+        self._effects.close()
 
     async def _hang_up(self, reason: str) -> None:
         await self._parts.line.hang_up(reason)

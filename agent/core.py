@@ -1,7 +1,7 @@
 """The call's core: input events in, one frame a tick out, and everything that is derived in between. Pure.
 
 The same object runs a live call and its strict replay: nothing in here knows a clock, a task, a socket or a file. `apply` takes
-an input event that is on the timeline already, `tick` moves 20 ms on; both put derived events on the timeline through `emit`.
+an input event that is on the timeline already, `tick` moves 20 ms on; both append derived events to the timeline.
 Whatever a derived event asks of the world (a frontend to yield, a line to hang up) is done by whoever listens to the timeline.
 
 A tick at `t` first settles what was sent in the 20 ms before it, so that no event knows the future, then decides, then pulls
@@ -9,7 +9,6 @@ the frame for the 20 ms after it.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from agent.errors import Fault
 from agent.floor.arbiter import Decision, FloorArbiter, Speaking, SustainedSpeechArbiter
@@ -53,7 +52,7 @@ from agent.timeline.events import (
     WordsSent,
     WorkEnded,
 )
-from agent.timeline.log import Entry
+from agent.timeline.log import Entry, Timeline
 from agent.watchdog import Alarm, Sending, Watchdog
 from agent.works import Works
 
@@ -61,21 +60,15 @@ CONTINUOUS_US = 300_000
 """A shorter pause between two utterances of ours does not interrupt our speech."""
 
 
-class Emit(Protocol):
-    """Puts a derived event on the timeline at the current tick."""
-
-    def __call__(self, event: Event, cause: int | None = None) -> Entry: ...
-
-
 class CallCore:
     """State of one call. Create it with the call's first event, then `apply` and `tick`."""
 
-    def __init__(self, started: CallStarted, emit: Emit, arbiter: FloorArbiter | None = None) -> None:
+    def __init__(self, started: CallStarted, timeline: Timeline, arbiter: FloorArbiter | None = None) -> None:
         self.phase = Phase.RINGING
         self.playout = Playout(started.sample_rate_hz * TICK_US // 1_000_000)
         self.works = Works()
         self.on_hold = False
-        self._emit = emit
+        self._timeline = timeline
         self._settings = started.settings
         self._rate = started.sample_rate_hz
         self._ledger = HeardLedger(started.sample_rate_hz, started.far_end_delay_us)
@@ -91,23 +84,6 @@ class CallCore:
         self._ending: tuple[EndRequested, int, int | None] | None = None
         self._voice = False
         self._cut_onset_us: int | None = None
-        self._apply: dict[type[Event], Callable[[Entry], None]] = {
-            LineAnswered: self._on_answered,
-            LineHeld: self._on_held,
-            LineResumed: self._on_resumed,
-            LineClosed: self._on_closed,
-            LineQuality: self._on_quality,
-            MediaReceived: self._on_media,
-            Gap: self._on_gap,
-            VoiceStarted: self._on_voice,
-            VoiceContinued: self._on_voice,
-            VoiceStopped: self._on_voice,
-            DelegateOpened: self._on_delegate_opened,
-            DelegateClosed: self._on_delegate_closed,
-            WorkEnded: self._on_work_ended,
-            EndRequested: self._on_end,
-            FrontendLost: self._on_frontend_lost,
-        }
 
     # --- inputs ---
 
@@ -120,9 +96,9 @@ class CallCore:
                 raise Fault(f"{event.kind} says {event.samples} samples and came with {0 if pcm is None else len(pcm)}")
             self._on_speech(entry, event, pcm)
             return
-        handler = self._apply.get(type(event))
+        handler = _HANDLERS.get(type(event))
         if handler and (self.phase is not Phase.ENDED or isinstance(event, WorkEnded)):
-            handler(entry)
+            handler(self, entry)
 
     def _on_speech(self, entry: Entry, event: SpeechArrived | SayRequested, pcm: Pcm) -> None:
         if isinstance(event, SayRequested):
@@ -250,6 +226,9 @@ class CallCore:
         if pulled.ended:
             self._emit_all(self._spans.close())
             self._account(pulled.ended)
+
+    def _emit(self, event: Event, cause: int | None = None) -> Entry:
+        return self._timeline.append(self._t, event, cause)
 
     def _emit_all(self, events: list[Event]) -> None:
         for event in events:
@@ -385,3 +364,22 @@ class CallCore:
     def _abandon(self, cause: int | None) -> None:
         for change in self.works.abandon("the call has ended"):
             self._emit(change, cause)
+
+
+_HANDLERS: dict[type[Event], Callable[[CallCore, Entry], None]] = {
+    LineAnswered: CallCore._on_answered,
+    LineHeld: CallCore._on_held,
+    LineResumed: CallCore._on_resumed,
+    LineClosed: CallCore._on_closed,
+    LineQuality: CallCore._on_quality,
+    MediaReceived: CallCore._on_media,
+    Gap: CallCore._on_gap,
+    VoiceStarted: CallCore._on_voice,
+    VoiceContinued: CallCore._on_voice,
+    VoiceStopped: CallCore._on_voice,
+    DelegateOpened: CallCore._on_delegate_opened,
+    DelegateClosed: CallCore._on_delegate_closed,
+    WorkEnded: CallCore._on_work_ended,
+    EndRequested: CallCore._on_end,
+    FrontendLost: CallCore._on_frontend_lost,
+}

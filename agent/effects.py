@@ -124,3 +124,7 @@ class Effects:
         told = {one.event.work_id for one in arrivals if isinstance(one.event, WorkEnded)}
         silent = [work_id for work_id in self._call.core.works.open if work_id not in told]
         return arrivals + [Arrival(WorkEnded(work_id, WorkStatus.UNKNOWN, 0)) for work_id in silent]
+
+    def close(self) -> None:
+        """The call is over and given back: let go of it."""
+        del self._call

@@ -5,8 +5,7 @@ The tick never waits for any of it: it puts units and orders in, and takes what 
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from agent.frontends.base import (
     Unit,
 )
 from agent.frontends.limits import check_step
+from agent.history import History
 from agent.line import Pcm
 from agent.settings import CallSettings
 from agent.tasks import run_until_one_ends
@@ -68,12 +68,13 @@ class FrontendLink:
     """One call's frontend, whatever becomes of its sessions."""
 
     def __init__(
-        self, frontend: Frontend, brief: Callable[[], Brief], rate_hz: int, settings: CallSettings, clock: Clock
+        self, frontend: Frontend, brief: Brief, history: History, rate_hz: int, settings: CallSettings, clock: Clock
     ) -> None:
         self.info = frontend.info
         self.arrivals: deque[Arrival] = deque()
         self._frontend = frontend
         self._brief = brief
+        self._history = history
         self._rate_hz = rate_hz
         self._settings = settings
         self._clock = clock
@@ -152,7 +153,8 @@ class FrontendLink:
         """Open a session. Raises `Capacity`, `Gone` or `TimeoutError`."""
         self._attempt += 1
         async with asyncio.timeout(within_us / 1e6):
-            self._session = await self._frontend.open(self._brief())
+            brief = replace(self._brief, history=self._history.turns, epoch=self._epoch)
+            self._session = await self._frontend.open(brief)
         info = self.info
         self.arrivals.append(Arrival(FrontendOpened(info.name, self._attempt, info.unit_us, info.output_rate_hz)))
 

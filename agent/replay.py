@@ -76,7 +76,7 @@ class _Replay:
             started = replace(started, settings=settings)
         self._what_if = settings is not None
         self._rate = started.sample_rate_hz
-        self._core = CallCore(started, self._emit)
+        self._core = CallCore(started, self._timeline)
         self._timeline.append(0, started)
 
     def run(self, progress: Progress | None) -> Replayed:
@@ -102,9 +102,6 @@ class _Replay:
         if not 0 <= samples <= LONGEST_PIECE_S * self._rate:
             raise Refused(f"speech of {samples} samples at t = {self._t / 1e6:.2f} s: this timeline is corrupt")
         return np.zeros(samples, np.int16)
-
-    def _emit(self, event: Event, cause: int | None = None) -> Entry:
-        return self._timeline.append(self._t, event, cause)
 
     def _compare(self, entry: Entry) -> None:
         if entry.event.origin == "derived":

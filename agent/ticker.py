@@ -1,4 +1,4 @@
-"""One ticker of 20 ms for all calls of a process: absolute deadlines, lateness measured for each call."""
+"""One ticker of 20 ms for all calls of a process: absolute deadlines, lateness measured for each call's own tick."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,6 +8,8 @@ from agent.settings import TICK_US
 
 RESYNC_US = 500_000
 """A delay up to this is caught up tick by tick; beyond it the ticker jumps and says by how much."""
+SLOTS = 4
+"""Moments within a tick over which calls are spread."""
 STEP_US = 100
 BUCKETS = 2_000
 
@@ -57,11 +59,15 @@ class TickerStats:
 
 
 class Ticker:
-    """Runs until cancelled. Deadline `n` is the start plus `n` × 20 ms, however late the one before was."""
+    """Runs until cancelled. Each subscriber ticks at absolute deadlines 20 ms apart, however late the one before was.
 
-    def __init__(self, clock: Clock) -> None:
+    Subscribers are spread over `slots` moments within the 20 ms, so that a call waits for the work of few others.
+    """
+
+    def __init__(self, clock: Clock, slots: int = SLOTS) -> None:
         self._clock = clock
-        self._subscribers: dict[Ticking, None] = {}
+        self._slots: list[dict[Ticking, None]] = [{} for _ in range(slots)]
+        self._skips: dict[Ticking, int] = {}
         self.lateness = Histogram()
         self.stats = TickerStats()
 
@@ -70,36 +76,48 @@ class Ticker:
         return self._clock
 
     def attach(self, subscriber: Ticking) -> None:
-        """From the next tick on; subscribers tick in the order in which they came."""
-        self._subscribers[subscriber] = None
+        """From its slot's next tick on. Those of one slot tick in the order in which they came."""
+        if not any(subscriber in slot for slot in self._slots):
+            min(self._slots, key=len)[subscriber] = None
 
     def detach(self, subscriber: Ticking) -> None:
         """No tick reaches it any more; harmless when it is not attached."""
-        self._subscribers.pop(subscriber, None)
+        for slot in self._slots:
+            slot.pop(subscriber, None)
+        self._skips.pop(subscriber, None)
 
     async def run(self) -> None:
         """Tick for ever."""
-        deadline = self._clock.now_us()
+        round_us = self._clock.now_us()
         while True:
-            deadline += TICK_US
-            await self._clock.sleep_until(deadline)
-            late = self._clock.now_us() - deadline
-            skipped = late // TICK_US if late > RESYNC_US else 0
-            if skipped:
-                deadline += skipped * TICK_US
-                self.stats.resyncs += 1
-                self.stats.skipped += skipped
-            self._tick(deadline, skipped)
+            round_us += TICK_US
+            for number, slot in enumerate(self._slots):
+                if not slot and number:
+                    continue
+                deadline = round_us + number * TICK_US // len(self._slots)
+                await self._clock.sleep_until(deadline)
+                late = self._clock.now_us() - deadline
+                skipped = late // TICK_US if late > RESYNC_US else 0
+                if skipped:
+                    self._jump(skipped)
+                    round_us += skipped * TICK_US
+                self._tick(slot, deadline + skipped * TICK_US)
+            self.stats.ticks += 1
 
-    def _tick(self, deadline: int, skipped: int) -> None:
-        self.stats.ticks += 1
-        for subscriber in list(self._subscribers):
-            if subscriber not in self._subscribers:  # one before it took it off
+    def _jump(self, skipped: int) -> None:
+        self.stats.resyncs += 1
+        self.stats.skipped += skipped
+        for slot in self._slots:
+            for subscriber in slot:
+                self._skips[subscriber] = self._skips.get(subscriber, 0) + skipped
+
+    def _tick(self, slot: dict[Ticking, None], deadline: int) -> None:
+        for subscriber in list(slot):
+            if subscriber not in slot:  # one before it took it off
                 continue
-            late_us = self._clock.now_us() - deadline
-            self.lateness.add(late_us)
+            self.lateness.add(self._clock.now_us() - deadline)
             try:
-                subscriber.tick(skipped)
+                subscriber.tick(self._skips.pop(subscriber, 0))
             except Exception as error:  # one call's fault must not stop the others' media
                 self.detach(subscriber)
                 subscriber.crashed(error)

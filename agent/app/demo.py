@@ -15,6 +15,7 @@ from agent.app.show import figures
 from agent.clock import LoopClock, wall_now
 from agent.errors import Refused
 from agent.frontends.script import Script, load_script
+from agent.pace import keep_pace
 from agent.record.client import RecorderClient
 from agent.record.inline import InlineRecorder
 from agent.replay import check, replay
@@ -50,6 +51,7 @@ def _virtual(script: Script, out: Path, call_id: str, live: LiveCall) -> Rehears
 
 async def _real(script: Script, out: Path, call_id: str, live: LiveCall) -> Rehearsed:
     install_task_factory(asyncio.get_running_loop())
+    keep_pace()
     async with RecorderClient(out, LoopClock()) as recorder:
         return await rehearse(script, recorder=recorder, call_id=call_id, listener=live.learn)
 

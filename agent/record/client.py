@@ -353,6 +353,7 @@ class ProcessCall:
     def done(self) -> None:
         """Everything is on disk."""
         self.closing = False
+        self._on_failure = None
         self._written.set()
 
     def lost(self, sentence: str) -> None:

@@ -77,6 +77,7 @@ class InlineCall:
             self._closed = True
             self._writer.close(end_us)
             self._recorder.forget(self.call_id)
+            self._on_failure = None
 
     def abandon(self) -> None:
         """End the record of a call that nobody closed."""

@@ -47,6 +47,10 @@ class Timeline:
         """Every later entry is given to `listener`."""
         self._listeners.append(listener)
 
+    def close(self) -> None:
+        """Nothing more is appended: let go of the listeners."""
+        self._listeners.clear()
+
     def append(self, t: int, event: Event, cause: int | None = None) -> Entry:
         """Put `event` at tick `t`. Raises `Fault` when that breaks the order or lets an event know the future."""
         entry = Entry(self._seq, t, cause, event)

@@ -69,12 +69,9 @@ class CallDriver:
         timeline.subscribe(self.entries.append)
         self._timeline = timeline
         first = started or call_started()
-        self.core = CallCore(first, self._emit)
+        self.core = CallCore(first, timeline)
         timeline.append(0, first)
         self.t = TICK_US
-
-    def _emit(self, event: Event, cause: int | None = None) -> Entry:
-        return self._timeline.append(self.t, event, cause)
 
     def events(self, kind: type[Event]) -> list[Event]:
         return [entry.event for entry in self.entries if isinstance(entry.event, kind)]

@@ -3,6 +3,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -46,8 +47,8 @@ class Sub:
 
 
 @contextmanager
-def running(*subscribers: Sub) -> Iterator[Ticker]:
-    ticker = Ticker(LoopClock())
+def running(*subscribers: Sub, slots: int = 1) -> Iterator[Ticker]:
+    ticker = Ticker(LoopClock(), slots)
     for subscriber in subscribers:
         ticker.attach(subscriber)
     task = asyncio.ensure_future(ticker.run())
@@ -173,6 +174,36 @@ async def test_pain_12_stalls_of_150_ms_change_neither_rate_nor_pace(loops: Call
     assert alone
     at_once = Counter(sub.at_us)
     assert {at_once[tick * TICK_US + 150_000] for tick in alone} == {7}, "150 ms are seven ticks, sent at once"
+
+
+async def test_calls_are_spread_over_the_tick_and_each_keeps_its_own_pace() -> None:
+    subs = [Sub() for _ in range(6)]
+    with running(*subs, slots=4):
+        await asyncio.sleep(0.099)
+    assert [sub.at_us[0] for sub in subs] == [20_000, 25_000, 30_000, 35_000, 20_000, 25_000]
+    assert all(later - sooner == TICK_US for sub in subs for sooner, later in pairwise(sub.at_us))
+    assert all(sub.ticks == 4 for sub in subs)
+
+
+async def test_work_in_one_slot_makes_no_other_slot_late() -> None:
+    slow, victim = Sub(lambda tick: stall(4_000)), Sub()
+    with running(slow, victim, slots=4) as ticker:
+        await asyncio.sleep(1.01)
+    assert victim.ticks >= 50
+    assert ticker.lateness.max_us == 0
+
+
+@pytest.mark.parametrize("stalled", [0, 1, 2, 3])
+async def test_a_jump_in_any_slot_is_told_once_to_every_slot(stalled: int) -> None:
+    subs = [Sub(stalls({3: 700_000}) if number == stalled else (lambda tick: None)) for number in range(4)]
+    with running(*subs, slots=4) as ticker:
+        await asyncio.sleep(2)
+    assert ticker.stats.resyncs == 1
+    told = [sum(skipped for _, skipped in sub.skipped) for sub in subs]
+    assert told == [ticker.stats.skipped] * 4
+    for number, sub in enumerate(subs):
+        assert sub.ticks + told[number] in (98, 99, 100)
+        assert (sub.at_us[-1] - number * 5_000) % TICK_US == 0
 
 
 def test_quantiles_are_rounded_up_to_a_tenth_of_a_millisecond() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from agent.app.rehearse import stage
 from agent.clock import LoopClock, cpu_us
 from agent.frontends.script import Script
+from agent.pace import keep_pace
 from agent.record.client import RecorderClient
 from agent.tasks import install_task_factory
 from agent.ticker import Histogram, Ticker
@@ -50,6 +51,7 @@ def talk(seconds: int) -> Script:
 async def run_many(calls_dir: Path, calls: int, seconds: int) -> ManyCalls:
     """Set `calls` up, let them talk, measure from the last set-up on until `seconds` later."""
     install_task_factory(asyncio.get_running_loop())
+    keep_pace()
     clock = LoopClock()
     ticker = Ticker(clock)
     ticking = asyncio.ensure_future(ticker.run())

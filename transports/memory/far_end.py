@@ -195,6 +195,10 @@ class FarEnd:
 
     # --- what the line tells it ---
 
+    def detach(self) -> None:
+        """Nobody acts for this end any more."""
+        self._actor = None
+
     def pump(self, now_us: int) -> None:
         """Live through everything up to `now_us`, in order: what is heard, what is done, what is sent."""
         try:

@@ -207,6 +207,8 @@ class MemoryLine:
     async def close(self) -> None:
         """Hang up if need be, and let go of the far end and of all buffers. Any number of times."""
         await self.hang_up("closed")
+        if self._far:
+            self._far.detach()
         self._far = self._buffer = None
         self._wire.clear()
 
