@@ -90,16 +90,17 @@ def _value(value: float) -> str:
 
 def _line(row: FigureRow) -> Text:
     mark = Text("✓ ", style="green") if row.met else Text("✗ ", style="bold red")
-    return Text.assemble(mark, row.figure, "  ", (_value(row.value), "bold"), f" {row.unit}")
+    note = Text(f"\n  {row.note}", style="dim") if row.note else ""
+    return Text.assemble(mark, row.figure, "  ", (_value(row.value), "bold"), f" {row.unit}", note)
 
 
 def _table(rows: list[FigureRow]) -> Table:
     table = Table(box=None, padding=(0, 2), header_style="dim")
-    for name in ("figure", "value", "target", "against", "", "note"):
+    for name in ("figure", "value", "target", "against", ""):
         table.add_column(name, justify="right" if name in ("value", "target", "against") else "left")
     for row in rows:
         bound = "≤" if row.at_most else "≥"
         met = Text("met", style="green") if row.met else Text("missed", style="bold red")
         against = "" if row.against is None else _value(row.against)
-        table.add_row(row.figure, f"{_value(row.value)} {row.unit}", f"{bound} {_value(row.target)}", against, met, row.note)
+        table.add_row(row.figure, f"{_value(row.value)} {row.unit}", f"{bound} {_value(row.target)}", against, met)
     return table

@@ -1,7 +1,7 @@
 """A frontend that says one thing, with a sound and words that the measuring code knows to the sample."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,9 @@ class Plain:
     rate_hz: int
     unit_us: int = 100_000
     alignment: Alignment = Alignment.EXACT
+
+
+PIECE_S = 30
 
 
 class PlainFrontend:
@@ -52,12 +55,18 @@ class _PlainSession:
         self._out.put_nowait(Listening(unit.covers))
         if not self._said:
             self._said = True
-            self._out.put_nowait(self._speech(unit.covers))
+            for piece in self._pieces(unit.covers):
+                self._out.put_nowait(piece)
 
-    def _speech(self, covers: Span) -> Speech:
-        plain = self._plain
-        text = " ".join(word.text for word in plain.words)
-        return Speech(covers, "u1", self._epoch, text, plain.pcm, plain.words, plain.alignment, final=True)
+    def _pieces(self, covers: Span) -> Iterator[Speech]:
+        """The whole utterance, half a minute a step."""
+        plain, size = self._plain, PIECE_S * self._plain.rate_hz
+        for start in range(0, len(plain.pcm), size):
+            until = start + size
+            from_us, to_us = (at * 1_000_000 // plain.rate_hz for at in (start, until))
+            words = tuple(word for word in plain.words if from_us <= word.start_us < to_us)
+            text, final = " ".join(word.text for word in words), until >= len(plain.pcm)
+            yield Speech(covers, "u1", self._epoch, text, plain.pcm[start:until], words, plain.alignment, final=final)
 
     async def steps(self) -> AsyncIterator[Step]:
         while (step := await self._out.get()) is not None:
