@@ -8,7 +8,6 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,17 @@ from uuid import uuid4
 
 import structlog
 
-from agent.admission import Lease
 from agent.core import CallCore
 from agent.ears_link import EarsLink
 from agent.effects import Effects
 from agent.errors import Capacity, Refused, VenusError
 from agent.frontend_link import Arrival, FrontendLink
-from agent.frontends.base import Brief, Ears, Frontend, Unit
-from agent.harness import Harness
+from agent.frontends.base import Brief, Unit
 from agent.history import History
 from agent.intake import Intake
-from agent.line import Line, MediaFrame, MediaState
-from agent.lines import CallLines
-from agent.record.recorder import CallRecorder, Recorder
+from agent.line import MediaFrame, MediaState
+from agent.parts import CallParts
+from agent.record.recorder import CallRecorder
 from agent.settings import TICK_US, CallSettings
 from agent.speech import SpokenLine
 from agent.tasks import tagged
@@ -38,19 +35,17 @@ from agent.timeline.events import (
     CallEnded,
     CallStarted,
     DigitsSent,
-    EndReason,
     EndRequested,
     Event,
     FaultReported,
     FrontendLag,
     Gap,
-    Phase,
     RecordChanged,
     SayRequested,
-    Span,
     Transcript,
     TurnProbability,
 )
+from agent.timeline.kinds import EndReason, Phase, Span
 from agent.timeline.log import Entry, Timeline
 from media.frames import silence
 
@@ -60,20 +55,6 @@ ARRIVALS_A_TICK = 50
 """Input taken from any one queue in one tick, so that no flood makes a tick long."""
 
 log = structlog.get_logger("venus.call")
-
-
-@dataclass(frozen=True, slots=True)
-class CallParts:
-    """What a call is made of. `lines` must be at the line's rate; `recorder` None keeps no record."""
-
-    line: Line
-    frontend: Frontend
-    ears: Ears | None = None
-    harness: Harness | None = None
-    lines: CallLines = field(default_factory=CallLines)
-    recorder: Recorder | None = None
-    lease: Lease | None = None
-    persona: str = ""
 
 
 class Call:

@@ -22,7 +22,6 @@ from agent.timeline.events import (
     CallStarted,
     DelegateClosed,
     DelegateOpened,
-    EndReason,
     EndRequested,
     EpochChanged,
     Event,
@@ -36,22 +35,19 @@ from agent.timeline.events import (
     LineQuality,
     LineResumed,
     MediaReceived,
-    Outcome,
-    Phase,
     PhaseChanged,
-    Role,
     SayRequested,
     SpeechArrived,
     SpeechRefused,
     UtteranceEnded,
     UtteranceStarted,
-    Verdict,
     VoiceContinued,
     VoiceStarted,
     VoiceStopped,
     WordsSent,
     WorkEnded,
 )
+from agent.timeline.kinds import EndReason, Outcome, Phase, Role, Verdict
 from agent.timeline.log import Entry, Timeline
 from agent.watchdog import Alarm, Sending, Watchdog
 from agent.works import Works

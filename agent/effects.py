@@ -1,42 +1,57 @@
 """What events of the timeline ask of the world: the frontend is told, the harness gets work, a rendered line is said."""
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
+from agent.core import CallCore
 from agent.errors import VenusError
 from agent.frontend_link import Arrival, FrontendLink
 from agent.frontends.base import BackendMessage
 from agent.harness import Harness, WorkRequest, WorkUpdate
+from agent.parts import CallParts
+from agent.speech import SpokenLine
 from agent.timeline.events import (
     CallEnded,
     DelegateClosed,
     DelegationCreated,
     DeliveryChanged,
-    DeliveryState,
-    EndReason,
     EpochChanged,
     FaultDetected,
     FaultReported,
     FrontendLost,
-    Phase,
     PhaseChanged,
     Sent,
     WorkChanged,
     WorkEnded,
-    WorkStatus,
 )
+from agent.timeline.kinds import DeliveryState, EndReason, Phase, WorkStatus
 from agent.timeline.log import Entry
 
-if TYPE_CHECKING:
-    from agent.call import Call, CallParts
-
 NO_HARNESS = "Nothing is connected that could do this."
+
+
+class Acting(Protocol):
+    """What a call can be told to do by its own timeline."""
+
+    call_id: str
+    core: CallCore
+
+    def say(self, line: SpokenLine) -> str: ...
+
+    def end(self, reason: EndReason, detail: str, at_once: bool = False) -> None: ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
+
+    def start_listening(self) -> None: ...
+
+    def ended(self, outcome: CallEnded) -> None: ...
 
 
 class Effects:
     """A listener of one call's timeline. Private text is kept here, by id, and goes nowhere but to harness and frontend."""
 
-    def __init__(self, call: "Call", link: FrontendLink, parts: "CallParts") -> None:
+    def __init__(self, call: Acting, link: FrontendLink, parts: CallParts) -> None:
         self.arrivals: deque[Arrival] = deque()
         self._call = call
         self._link = link

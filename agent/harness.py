@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent.timeline.events import WorkPhase, WorkStatus
+from agent.timeline.kinds import WorkPhase, WorkStatus
 
 
 @dataclass(frozen=True, slots=True)

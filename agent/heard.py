@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from agent.settings import TICK_US
-from agent.timeline.events import Alignment, Word
+from agent.timeline.kinds import Alignment, Word
 
 HISTORY_TICKS = 400
 """How far back the sent position is known: 8 s of ticks in which something was sent."""

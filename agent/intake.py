@@ -3,7 +3,8 @@
 from agent.frontends.base import UNIT_RATE_HZ, Evidence, Unit
 from agent.line import MediaFrame, MediaState
 from agent.settings import TICK_US
-from agent.timeline.events import Event, MediaReceived, Span, VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.events import Event, MediaReceived, VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Span
 from agent.units import UnitCutter
 from media.level import LevelGate
 from media.resample import FrameResampler

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from agent.line import Pcm
-from agent.timeline.events import Outcome, Role
+from agent.timeline.kinds import Outcome, Role
 
 REMEMBERED = 256
 """How many ended utterances are remembered, so that their late pieces are known as late."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from agent.playout import Pulled
 from agent.settings import TICK_US
-from agent.timeline.events import Event, Sent, Span, Underrun
+from agent.timeline.events import Event, Sent, Underrun
+from agent.timeline.kinds import Span
 
 LONGEST_US = 1_000_000
 """A span is told after one second at the latest, so that listeners are never further behind."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agent.line import Pcm
-from agent.timeline.events import Alignment, Role, Word
+from agent.timeline.kinds import Alignment, Role, Word
 
 
 @dataclass(frozen=True, slots=True)

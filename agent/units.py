@@ -7,7 +7,7 @@ import numpy as np
 from agent.frontends.base import UNIT_RATE_HZ, Evidence, Unit
 from agent.line import Pcm
 from agent.settings import TICK_US
-from agent.timeline.events import Span
+from agent.timeline.kinds import Span
 
 EVIDENCE_BOUND = 1000
 """Evidence waiting for the next unit, at most; older evidence goes first."""

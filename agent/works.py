@@ -7,15 +7,8 @@ Delegation → work → outcome → delivery. A delivery is offered to the front
 from collections import deque
 from dataclasses import dataclass
 
-from agent.timeline.events import (
-    DelegateClosed,
-    DelegateOpened,
-    DelegationCreated,
-    DeliveryChanged,
-    DeliveryState,
-    Outcome,
-    WorkEnded,
-)
+from agent.timeline.events import DelegateClosed, DelegateOpened, DelegationCreated, DeliveryChanged, WorkEnded
+from agent.timeline.kinds import DeliveryState, Outcome
 
 TELL_WITHIN_US = 10_000_000
 """A frontend that was given an outcome begins to tell it within this bound, or the delivery is dropped."""

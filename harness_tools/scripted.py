@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent.clock import Clock
 from agent.errors import Capacity, Gone
 from agent.harness import WorkRequest, WorkResult, WorkUpdate
-from agent.timeline.events import WorkPhase, WorkStatus
+from agent.timeline.kinds import WorkPhase, WorkStatus
 
 MOST_PENDING = 64
 """Works without an outcome, and reports that nobody has read, at once."""

@@ -11,7 +11,8 @@ from agent.app.rehearse import rehearse
 from agent.clock import LoopClock
 from agent.frontends.script import Script
 from agent.record.client import RecorderClient
-from agent.timeline.events import EndReason, Outcome, RecordChanged, UtteranceEnded
+from agent.timeline.events import RecordChanged, UtteranceEnded
+from agent.timeline.kinds import EndReason, Outcome
 
 pytestmark = pytest.mark.peer
 

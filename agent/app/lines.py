@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.timeline import events as ev
+from agent.timeline import kinds
 from agent.timeline.log import Entry
 
 LANES = {"caller": "cyan", "agent": "green", "floor": "yellow", "work": "magenta", "line": "blue", "fault": "red"}
@@ -41,7 +42,7 @@ def _started(event: ev.CallStarted) -> Told:
 
 
 def _phase(event: ev.PhaseChanged) -> Told:
-    if event.phase is ev.Phase.ENDED:
+    if event.phase is kinds.Phase.ENDED:
         return None  # call.ended says it better
     return "line", f"{event.phase.value}: {event.reason}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent.call import Call, CallParts
+from agent.call import Call
 from agent.clock import LoopClock
 from agent.frontends.base import Ears, Frontend
 from agent.frontends.script import CallerAct, RehearsedLine, Script
@@ -15,12 +15,14 @@ from agent.frontends.scripted_ears import ScriptedEars
 from agent.frontends.tone import ToneVoice, load_wav
 from agent.line import Pcm
 from agent.lines import CallLines
+from agent.parts import CallParts
 from agent.record.recorder import Recorder
 from agent.settings import CallSettings
 from agent.speech import SpokenLine
 from agent.tasks import install_task_factory
 from agent.ticker import Ticker
-from agent.timeline.events import CallEnded, Role
+from agent.timeline.events import CallEnded
+from agent.timeline.kinds import Role
 from agent.timeline.log import Entry, Listener
 from agent.virtual import VirtualLoop
 from harness_tools.scripted import ScriptedHarness, ScriptedUpdate, ScriptedWork

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.settings import FloorSettings
-from agent.timeline.events import Role, Verdict, VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.events import VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Role, Verdict
 
 Voice = VoiceStarted | VoiceContinued | VoiceStopped
 

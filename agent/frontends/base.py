@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agent.line import Pcm
-from agent.timeline.events import Alignment, Cause, Role, Span, Transcript, TurnProbability, VoiceStarted, VoiceStopped, Word
+from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 UNIT_RATE_HZ = 16_000
 """Rate of all units, mono float32 in −1..1."""

@@ -15,7 +15,8 @@ from agent.frontends.base import BackendMessage, DelegationClosed, DelegationOpe
 from agent.frontends.script import Agent, AgentTrigger, AgentTurn
 from agent.frontends.tone import ToneVoice, load_wav
 from agent.line import Pcm
-from agent.timeline.events import Alignment, Cause, Role, Span, VoiceStarted, VoiceStopped, Word
+from agent.timeline.events import VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pydantic import (
 
 from agent.errors import Refused
 from agent.frontends.yaml_lines import Lines, read_yaml
-from agent.timeline.events import WorkPhase, WorkStatus
+from agent.timeline.kinds import WorkPhase, WorkStatus
 
 LONGEST_FILE = 1_000_000
 """Longest script that is read, bytes."""

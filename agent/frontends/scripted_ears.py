@@ -10,7 +10,8 @@ from agent.frontends.recital import spread
 from agent.frontends.script import Caller, CallerAct, Script
 from agent.frontends.tone import ToneVoice, load_wav
 from agent.frontends.unit_order import UnitOrder
-from agent.timeline.events import Span, Transcript, TurnProbability, VoiceStarted, VoiceStopped, Word
+from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Span, Word
 
 PARTIAL_AFTER_US = 240_000
 """From the onset of the voice to the first partial."""

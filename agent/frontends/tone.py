@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from agent.errors import Refused
 from agent.line import Pcm
-from agent.timeline.events import Word
+from agent.timeline.kinds import Word
 
 PEAK = round(32767 * 10 ** (-12 / 20))
 """The loudest sample of everything spoken: −12 dBFS."""

@@ -25,7 +25,8 @@ from agent.frontends.base import (
     Unit,
 )
 from agent.line import Pcm
-from agent.timeline.events import Alignment, Cause, Role, Span, Transcript, TurnProbability, VoiceStarted, VoiceStopped, Word
+from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 LONGEST_MESSAGE = 4 * 1024 * 1024
 """Bytes, in each direction."""

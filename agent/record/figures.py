@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.record.story import Story
-from agent.timeline.events import EndReason
+from agent.timeline.kinds import EndReason
 
 _ENDS = {
     EndReason.CALLER_HUNG_UP: "The caller hung up",

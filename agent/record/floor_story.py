@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.timeline.events import Verdict
+from agent.timeline.kinds import Verdict
 
 Holder = Literal["agent", "caller", "ducked", "held"]
 

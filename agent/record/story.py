@@ -10,6 +10,7 @@ from typing import Literal
 from agent.errors import Refused
 from agent.record.floor_story import FloorStretch, FloorTrace, YieldMark
 from agent.timeline import events as ev
+from agent.timeline import kinds
 from agent.timeline.log import Entry
 
 Stretch = tuple[int, int]
@@ -30,7 +31,7 @@ class Utterance:
     seq: int
     at_us: int
     text: str = ""
-    raw_words: list[ev.Word] = field(default_factory=list)
+    raw_words: list[kinds.Word] = field(default_factory=list)
     segments: list[tuple[int, int, int, float]] = field(default_factory=list)
     parts: list[tuple[int, int, float]] = field(default_factory=list)
     words: list[tuple[str, int, int]] = field(default_factory=list)
@@ -165,7 +166,7 @@ class _Teller:
         story.utterances = [finish(utterance, self.rate) for utterance in self.utterances.values()]
         story.utterances.sort(key=lambda utterance: utterance.from_us)
         story.works = sorted(self.works.values(), key=lambda work: work.opened_us)
-        speaking = [part[:2] for u in story.utterances if u.role != ev.Role.BACKCHANNEL for part in u.parts]
+        speaking = [part[:2] for u in story.utterances if u.role != kinds.Role.BACKCHANNEL for part in u.parts]
         story.floor = self.floor.stretches(speaking, [voice[:2] for voice in story.voices], story.length_us)
         story.yields = self.floor.yields
         for kind, runs in self.missed.items():
@@ -176,7 +177,7 @@ class _Teller:
 
     # --- what the agent says ------------------------------------------------------------------------------------------------
 
-    def _utterance(self, id: str, entry: Entry, role: str = ev.Role.ANSWER) -> Utterance:
+    def _utterance(self, id: str, entry: Entry, role: str = kinds.Role.ANSWER) -> Utterance:
         return self.utterances.setdefault(id, Utterance(id, role, entry.seq, entry.t))
 
     def _speech(self, entry: Entry) -> None:
@@ -202,8 +203,8 @@ class _Teller:
                     said.outcome, said.fate = "refused", f"never sent: {reason.replace('_', ' ')}"
             case ev.FloorChanged(verdict=verdict, utterance_id=id, onset_us=onset, reason=reason):
                 self.floor.verdict(entry.t, entry.seq, verdict, id, onset, reason)
-                self.story.ducks += verdict == ev.Verdict.DUCK
-                if verdict == ev.Verdict.YIELD:
+                self.story.ducks += verdict == kinds.Verdict.DUCK
+                if verdict == kinds.Verdict.YIELD:
                     self._utterance(id, entry).cut_us = onset
             case _:
                 pass
@@ -213,13 +214,13 @@ class _Teller:
         said.outcome, said.sent, said.unsent = end.outcome, end.text_sent, end.text_unsent
         said.words_sent, said.words_heard = end.words_sent, end.words_heard_at_onset
         match end.outcome:
-            case ev.Outcome.CUT:
+            case kinds.Outcome.CUT:
                 said.fate = "interrupted" if said.cut_us is not None else "cut off"
-            case ev.Outcome.STARVED:
+            case kinds.Outcome.STARVED:
                 said.fate = "its sound stopped arriving"
-            case ev.Outcome.DROPPED:
+            case kinds.Outcome.DROPPED:
                 said.fate = "cut off" if end.samples_sent else "never sent: the floor was taken before it began"
-            case ev.Outcome.FINISHED:
+            case kinds.Outcome.FINISHED:
                 pass
 
     # --- what the caller does -----------------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class _Teller:
     ) -> None:
         self.story.marks.append(Mark(from_us, to_us, kind, text, seq, weight))
 
-    def _missed(self, kind: str, covers: ev.Span, missed_us: int, seq: int) -> None:
+    def _missed(self, kind: str, covers: kinds.Span, missed_us: int, seq: int) -> None:
         """Sound that was not there; a stretch that goes on from the last one of its kind is one with it."""
         runs = self.missed.setdefault(kind, [])
         if runs and runs[-1][1] >= covers.from_us:
@@ -293,7 +294,7 @@ class _Teller:
             case ev.LineAnswered():
                 self.story.answered_us = t
                 self._mark(t, t, "answered", "answered", seq)
-            case ev.PhaseChanged(phase=ev.Phase.ANSWERED) if self.story.answered_us is None:
+            case ev.PhaseChanged(phase=kinds.Phase.ANSWERED) if self.story.answered_us is None:
                 self.story.answered_us = t
             case ev.LineHeld():
                 self.held_since = t if self.held_since is None else self.held_since

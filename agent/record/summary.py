@@ -10,6 +10,7 @@ from typing import Any
 from agent.record.silence import LongestSilence
 from agent.settings import WatchdogSettings
 from agent.timeline import events as ev
+from agent.timeline import kinds
 from agent.timeline.log import Entry
 
 VERSION = 1
@@ -30,7 +31,7 @@ class CallSummary:
         self._head: ev.CallStarted | None = None
         self._rate_hz = 8000
         self._t = 0
-        self._phases: list[tuple[ev.Phase, int]] = []
+        self._phases: list[tuple[kinds.Phase, int]] = []
         self._ended: ev.CallEnded | None = None
         self._turns = 0
         self._speech = _Speech()
@@ -107,11 +108,11 @@ class CallSummary:
         self._rate_hz = event.sample_rate_hz
 
     def _on_phase(self, t: int, event: ev.PhaseChanged) -> None:
-        if len(self._phases) < len(ev.Phase):
+        if len(self._phases) < len(kinds.Phase):
             self._phases.append((event.phase, t))
-        if event.phase is ev.Phase.ANSWERED:
+        if event.phase is kinds.Phase.ANSWERED:
             self._silence.answered(t)
-        elif event.phase is ev.Phase.ENDED:
+        elif event.phase is kinds.Phase.ENDED:
             self._silence.ended(t)
 
     def _on_ended(self, t: int, event: ev.CallEnded) -> None:
@@ -121,7 +122,7 @@ class CallSummary:
     def _lasted_us(self) -> int:
         if self._ended is not None:
             return self._ended.lasted_us
-        answered = next((at for phase, at in self._phases if phase is ev.Phase.ANSWERED), None)
+        answered = next((at for phase, at in self._phases if phase is kinds.Phase.ANSWERED), None)
         return 0 if answered is None else self._t - answered
 
     # --- media, voice and speech ----------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class CallSummary:
         self._silence.works_pending = max(0, self._silence.works_pending - 1)
 
     def _on_delivery(self, t: int, event: ev.DeliveryChanged) -> None:
-        if event.state in (ev.DeliveryState.DELIVERED, ev.DeliveryState.PARTIAL, ev.DeliveryState.DROPPED):
+        if event.state in (kinds.DeliveryState.DELIVERED, kinds.DeliveryState.PARTIAL, kinds.DeliveryState.DROPPED):
             self._deliveries[event.state.value] += 1
 
     def _count_fault(self, code: str) -> None:
@@ -188,11 +189,11 @@ class _Speech:
     """Utterances by role and outcome, and what became of their words."""
 
     def __init__(self) -> None:
-        self._roles: dict[str, ev.Role] = {}
+        self._roles: dict[str, kinds.Role] = {}
         self._ends: Counter[tuple[str, str]] = Counter()
         self._sent = self._heard = self._unsent = 0
 
-    def announced(self, utterance_id: str, role: ev.Role) -> None:
+    def announced(self, utterance_id: str, role: kinds.Role) -> None:
         if len(self._roles) < MOST_KEYS:
             self._roles.setdefault(utterance_id, role)
 
@@ -231,7 +232,7 @@ class _AnswerLatency:
             self._speaking = (self._speaking[0], -1)
 
     def utterance_started(self, t: int, event: ev.UtteranceStarted) -> None:
-        if event.role is ev.Role.BACKCHANNEL:
+        if event.role is kinds.Role.BACKCHANNEL:
             return
         self._speaking = (event.utterance_id, t)
         if self._turn_end_us is not None:

@@ -5,7 +5,7 @@ from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from agent.timeline.events import PERSONAL
+from agent.timeline.kinds import PERSONAL
 
 BLOCK = "█"
 """Stands for one character of redacted text."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from agent.errors import Fault
 from agent.settings import TICK_US
-from agent.timeline.events import Event, Span
+from agent.timeline.events import Event
+from agent.timeline.kinds import Span
 
 
 @dataclass(frozen=True, slots=True)

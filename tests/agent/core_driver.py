@@ -6,24 +6,19 @@ from agent.core import CallCore
 from agent.line import Pcm
 from agent.settings import TICK_US, CallSettings
 from agent.timeline.events import (
-    Alignment,
     CallStarted,
-    Cause,
-    EndReason,
     EndRequested,
     Event,
     Gap,
     LineAnswered,
     MediaReceived,
-    Role,
     SayRequested,
-    Span,
     SpeechArrived,
     VoiceContinued,
     VoiceStarted,
     VoiceStopped,
-    Word,
 )
+from agent.timeline.kinds import Alignment, Cause, EndReason, Role, Span, Word
 from agent.timeline.log import Entry, Timeline
 
 RATE_HZ = 8_000

@@ -6,13 +6,10 @@ import pytest
 from agent.errors import Fault
 from agent.settings import TICK_US, CallSettings, WatchdogSettings
 from agent.timeline.events import (
-    Alignment,
     CallEnded,
     DelegateClosed,
     DelegateOpened,
     DeliveryChanged,
-    DeliveryState,
-    EndReason,
     EpochChanged,
     FaultDetected,
     FloorChanged,
@@ -21,19 +18,14 @@ from agent.timeline.events import (
     LineHeld,
     LineResumed,
     MediaReceived,
-    Outcome,
-    Role,
     SayRequested,
     Sent,
-    Span,
     SpeechRefused,
     UtteranceEnded,
     UtteranceStarted,
-    Verdict,
-    Word,
     WorkEnded,
-    WorkStatus,
 )
+from agent.timeline.kinds import Alignment, DeliveryState, EndReason, Outcome, Role, Span, Verdict, Word, WorkStatus
 from tests.agent.core_driver import FRAME, RATE_HZ, CallDriver, call_started, spoken
 
 pytestmark = pytest.mark.unit

@@ -12,14 +12,11 @@ from agent.replay import replay
 from agent.settings import TICK_US, CallSettings
 from agent.timeline.codec import decode, encode
 from agent.timeline.events import (
-    Alignment,
     CallEnded,
     DelegateClosed,
     DelegateOpened,
     DelegationCreated,
     DeliveryChanged,
-    DeliveryState,
-    EndReason,
     EpochChanged,
     FloorChanged,
     FrontendLost,
@@ -27,21 +24,15 @@ from agent.timeline.events import (
     LineHeld,
     LineQuality,
     LineResumed,
-    Outcome,
-    Phase,
     PhaseChanged,
-    Role,
     Sent,
-    Span,
     Underrun,
     UtteranceEnded,
     UtteranceStarted,
-    Verdict,
-    Word,
     WordsSent,
     WorkEnded,
-    WorkStatus,
 )
+from agent.timeline.kinds import Alignment, DeliveryState, EndReason, Outcome, Phase, Role, Span, Verdict, Word, WorkStatus
 from tests.agent.core_driver import FRAME, RATE_HZ, CallDriver, call_started, sample_call, spoken
 
 pytestmark = pytest.mark.unit

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from agent.heard import HISTORY_TICKS, HeardLedger
 from agent.settings import TICK_US
-from agent.timeline.events import Alignment, Word
+from agent.timeline.kinds import Alignment, Word
 from tests.agent.core_driver import spoken
 
 pytestmark = pytest.mark.unit

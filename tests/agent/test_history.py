@@ -2,7 +2,8 @@ import pytest
 
 from agent.frontends.base import PastTurn
 from agent.history import TURNS, History
-from agent.timeline.events import Event, Outcome, Span, Transcript, UtteranceEnded, VoiceStopped
+from agent.timeline.events import Event, Transcript, UtteranceEnded, VoiceStopped
+from agent.timeline.kinds import Outcome, Span
 from agent.timeline.log import Entry
 
 pytestmark = pytest.mark.unit

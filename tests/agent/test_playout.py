@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from agent.line import Pcm
 from agent.playout import SILENCE, Ended, Playout, Pulled
-from agent.timeline.events import Outcome, Role
+from agent.timeline.kinds import Outcome, Role
 
 pytestmark = pytest.mark.unit
 

@@ -9,7 +9,6 @@ from agent.settings import TICK_US, CallSettings, FloorSettings
 from agent.timeline.events import (
     CallEnded,
     DigitReceived,
-    EndReason,
     Event,
     FloorChanged,
     Sent,
@@ -18,6 +17,7 @@ from agent.timeline.events import (
     VoiceStarted,
     WordsSent,
 )
+from agent.timeline.kinds import EndReason
 from agent.timeline.log import Entry
 from tests.agent.core_driver import CallDriver, sample_call
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from agent.playout import Ended, Pulled
 from agent.sending import LONGEST_US, SentSpans
 from agent.settings import TICK_US
-from agent.timeline.events import Event, Outcome, Sent, Span, Underrun
+from agent.timeline.events import Event, Sent, Underrun
+from agent.timeline.kinds import Outcome, Span
 
 pytestmark = pytest.mark.unit
 

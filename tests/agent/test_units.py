@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from agent.frontends.base import UNIT_RATE_HZ, Unit
 from agent.settings import TICK_US
-from agent.timeline.events import Span, TurnProbability
+from agent.timeline.events import TurnProbability
+from agent.timeline.kinds import Span
 from agent.units import EVIDENCE_BOUND, FlightWindow, UnitCutter
 
 pytestmark = pytest.mark.unit

@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from agent.settings import TICK_US, WatchdogSettings
-from agent.timeline.events import Span, VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.events import VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Span
 from agent.watchdog import Alarm, Sending, Watchdog
 
 pytestmark = pytest.mark.unit

@@ -3,17 +3,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from agent.settings import TICK_US
-from agent.timeline.events import (
-    DelegateClosed,
-    DelegateOpened,
-    DelegationCreated,
-    DeliveryChanged,
-    DeliveryState,
-    Outcome,
-    Span,
-    WorkEnded,
-    WorkStatus,
-)
+from agent.timeline.events import DelegateClosed, DelegateOpened, DelegationCreated, DeliveryChanged, WorkEnded
+from agent.timeline.kinds import DeliveryState, Outcome, Span, WorkStatus
 from agent.works import TELL_WITHIN_US, Works
 
 pytestmark = pytest.mark.unit

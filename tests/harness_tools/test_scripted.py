@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.clock import LoopClock
 from agent.errors import Capacity, Gone
 from agent.harness import WorkRequest, WorkResult, WorkUpdate
-from agent.timeline.events import WorkPhase, WorkStatus
+from agent.timeline.kinds import WorkPhase, WorkStatus
 from harness_tools.scripted import MOST_PENDING, NOT_SCRIPTED, ScriptedHarness, ScriptedUpdate, ScriptedWork
 
 pytestmark = pytest.mark.unit

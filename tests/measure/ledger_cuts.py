@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent.call import Call, CallParts
+from agent.call import Call
 from agent.clock import LoopClock
+from agent.parts import CallParts
 from agent.settings import TICK_US, CallSettings, FloorSettings
 from agent.ticker import Ticker
-from agent.timeline.events import EndReason, Outcome, UtteranceEnded, UtteranceStarted
+from agent.timeline.events import UtteranceEnded, UtteranceStarted
+from agent.timeline.kinds import EndReason, Outcome
 from agent.timeline.log import Entry
 from agent.virtual import VirtualLoop
 from tests.measure.plain import Plain, PlainFrontend, even_words, steady

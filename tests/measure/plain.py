@@ -8,7 +8,7 @@ import numpy as np
 
 from agent.frontends.base import BackendMessage, Brief, FrontendInfo, Listening, Speech, Step, Unit
 from agent.line import Pcm
-from agent.timeline.events import Alignment, Span, Word
+from agent.timeline.kinds import Alignment, Span, Word
 
 
 def even_words(count: int, every_ms: int) -> tuple[Word, ...]:

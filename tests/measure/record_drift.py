@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.call import Call, CallParts
+from agent.call import Call
 from agent.clock import LoopClock
 from agent.line import Pcm
+from agent.parts import CallParts
 from agent.record.inline import InlineRecorder
 from agent.settings import CallSettings, FloorSettings
 from agent.ticker import Ticker
-from agent.timeline.events import EndReason, Sent
+from agent.timeline.events import Sent
+from agent.timeline.kinds import EndReason
 from agent.timeline.log import Entry
 from agent.virtual import VirtualLoop
 from media.oggopus import iter_ogg_opus

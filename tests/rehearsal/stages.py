@@ -5,14 +5,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from agent.call import Call, CallParts
+from agent.call import Call
 from agent.clock import LoopClock
 from agent.frontends.base import Frontend
 from agent.frontends.tone import ToneVoice
+from agent.parts import CallParts
 from agent.settings import TICK_US, CallSettings
 from agent.speech import SpokenLine
 from agent.ticker import Ticker
-from agent.timeline.events import Event, Role
+from agent.timeline.events import Event
+from agent.timeline.kinds import Role
 from agent.timeline.log import Entry
 from transports.memory import FarEnd, MemoryLine, WireSettings, pair
 

@@ -9,33 +9,29 @@ import pytest
 
 from agent.admission import Slots
 from agent.app.rehearse import rehearse_virtually
-from agent.call import CallParts
 from agent.clock import LoopClock
 from agent.errors import Gone
 from agent.frontends.base import Brief, Speech
 from agent.frontends.script import Script
 from agent.frontends.scripted import ScriptedFrontend
+from agent.parts import CallParts
 from agent.settings import TICK_US, CallSettings, WatchdogSettings
 from agent.tasks import tasks_of
 from agent.timeline.events import (
     CallEnded,
     DelegationCreated,
     DeliveryChanged,
-    DeliveryState,
-    EndReason,
     EpochChanged,
     FaultDetected,
     LineClosed,
-    Outcome,
-    Role,
     Sent,
     SpeechRefused,
     UtteranceEnded,
     UtteranceStarted,
     VoiceStopped,
     WorkEnded,
-    WorkStatus,
 )
+from agent.timeline.kinds import DeliveryState, EndReason, Outcome, Role, WorkStatus
 from agent.timeline.log import Entry
 from harness_tools.scripted import ScriptedHarness, ScriptedWork
 from tests.measure import ledger_cuts, record_drift

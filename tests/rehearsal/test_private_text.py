@@ -11,11 +11,11 @@ from rich.console import Console
 from agent import logs
 from agent.app.live import LiveCall
 from agent.app.rehearse import rehearse_virtually
-from agent.call import CallParts
 from agent.errors import Refused
 from agent.frontends.script import Script
 from agent.frontends.scripted import ScriptedFrontend
 from agent.harness import WorkRequest, WorkResult
+from agent.parts import CallParts
 from agent.record.inline import InlineRecorder
 from agent.timeline.codec import encode
 from agent.timeline.events import CallEnded, DelegationCreated, WorkEnded

@@ -9,7 +9,8 @@ import numpy as np
 from agent.clock import Clock
 from agent.errors import Refused
 from agent.line import LineEvent, Pcm
-from agent.timeline.events import DigitReceived, EndReason, LineClosed, LineHeld, LineResumed
+from agent.timeline.events import DigitReceived, LineClosed, LineHeld, LineResumed
+from agent.timeline.kinds import EndReason
 from transports.memory.codecs import decode_of, encode_of
 from transports.memory.ear import Ear, HeardFrame
 from transports.memory.mouth import Mouth, Source

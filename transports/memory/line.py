@@ -9,17 +9,8 @@ from agent.clock import Clock
 from agent.errors import Fault, Gone, Refused
 from agent.line import LineEvent, LineInfo, MediaFrame, MediaState, Pcm
 from agent.settings import TICK_US
-from agent.timeline.events import (
-    EndReason,
-    FaultReported,
-    LineAnswered,
-    LineClosed,
-    LineHeld,
-    LineQuality,
-    LineResumed,
-    TransferProgressed,
-    TransferState,
-)
+from agent.timeline.events import FaultReported, LineAnswered, LineClosed, LineHeld, LineQuality, LineResumed, TransferProgressed
+from agent.timeline.kinds import EndReason, TransferState
 from media.jitter import JitterBuffer
 from transports.memory.codecs import decoder_of, encode_of
 from transports.memory.far_end import FarEnd, FarState, Refusal, checked_digits

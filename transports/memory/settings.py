@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.errors import Refused
-from agent.timeline.events import TransferState
+from agent.timeline.kinds import TransferState
 
 Codec = Literal["l16", "ulaw", "alaw"]
 Loss = float | Collection[int] | Callable[[int], bool]

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from agent.floor.arbiter import Decision, Speaking, SustainedSpeechArbiter
 from agent.settings import TICK_US, FloorSettings
-from agent.timeline.events import Role, Span, Verdict, VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.events import VoiceContinued, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Role, Span, Verdict
 
 pytestmark = pytest.mark.unit
 

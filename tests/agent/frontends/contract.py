@@ -28,7 +28,8 @@ from agent.frontends.base import (
 )
 from agent.frontends.script import load_script
 from agent.frontends.scripted import ScriptedEars, ScriptedFrontend
-from agent.timeline.events import Alignment, Cause, Role, Span, Transcript, TurnProbability, VoiceStarted, VoiceStopped, Word
+from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 UNIT_US = 100_000
 Host = Callable[..., AbstractAsyncContextManager[tuple[Frontend, Ears]]]

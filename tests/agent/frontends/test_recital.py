@@ -14,7 +14,8 @@ from agent.frontends.base import BackendMessage, DelegationClosed, DelegationOpe
 from agent.frontends.recital import Death, Progress, Recital, Repertoire, Stall, cut, spread
 from agent.frontends.script import Agent, AgentTurn, load_script
 from agent.frontends.tone import ToneVoice
-from agent.timeline.events import Alignment, Cause, Span, VoiceStarted, VoiceStopped, Word
+from agent.timeline.events import VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Alignment, Cause, Span, Word
 
 pytestmark = pytest.mark.unit
 

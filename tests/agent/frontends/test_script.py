@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.errors import Refused
 from agent.frontends.script import LONGEST_FILE, AgentTurn, CallerAct, Script, load_script
-from agent.timeline.events import WorkPhase, WorkStatus
+from agent.timeline.kinds import WorkPhase, WorkStatus
 
 pytestmark = pytest.mark.unit
 

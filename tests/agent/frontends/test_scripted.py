@@ -17,7 +17,7 @@ UNIT_US = 100_000
 
 
 def unit(number: int) -> "Unit":
-    from agent.timeline.events import Span
+    from agent.timeline.kinds import Span
 
     return Unit(Span(number * UNIT_US, (number + 1) * UNIT_US), np.zeros(1600, np.float32))
 

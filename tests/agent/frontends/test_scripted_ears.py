@@ -8,7 +8,8 @@ import pytest
 from agent.frontends.base import Brief, Unit
 from agent.frontends.script import load_script
 from agent.frontends.scripted_ears import Reading, ScriptedEars, _lines
-from agent.timeline.events import Span, Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Span
 
 pytestmark = pytest.mark.unit
 

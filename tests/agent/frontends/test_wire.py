@@ -14,7 +14,8 @@ from agent.errors import Refused
 from agent.frontends import frontend_pb2 as pb
 from agent.frontends import generate, wire
 from agent.frontends.base import Unit
-from agent.timeline.events import Span, Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.timeline.kinds import Span
 
 pytestmark = pytest.mark.unit
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.settings import TICK_US, CallSettings
-from agent.timeline import codec
+from agent.timeline import codec, kinds
 from agent.timeline import events as ev
 from agent.timeline.log import Entry, Timeline
 
@@ -25,12 +25,12 @@ def tick(us: float) -> int:
     return -(-round(us) // TICK_US) * TICK_US
 
 
-def timed(text: str) -> tuple[ev.Word, ...]:
+def timed(text: str) -> tuple[kinds.Word, ...]:
     """Words at a speaker's pace."""
     words, at = [], 60_000
     for text_ in text.split():
         length = 110_000 + 42_000 * len(text_)
-        words.append(ev.Word(text_, at, at + length))
+        words.append(kinds.Word(text_, at, at + length))
         at += length + (170_000 if text_[-1] in ".,?!" else 25_000)
     return tuple(words)
 
@@ -69,10 +69,10 @@ class Call:
             versions={"venus-line": "0.1.0", "schema": "1"},
         )
         self.add(0, started, "start")
-        self.add(0, ev.PhaseChanged(ev.Phase.RINGING, "the call arrived"), cause="start")
+        self.add(0, ev.PhaseChanged(kinds.Phase.RINGING, "the call arrived"), cause="start")
         self.add(400_000, ev.FrontendOpened("scripted", 1, 100_000, 24_000))
         self.add(answered, ev.LineAnswered(), "answered")
-        self.add(answered, ev.PhaseChanged(ev.Phase.ANSWERED, "the line was answered"), cause="answered")
+        self.add(answered, ev.PhaseChanged(kinds.Phase.ANSWERED, "the line was answered"), cause="answered")
         self.now = answered
 
     def caller(self, text: str, pause: int = 300_000, final: bool = True) -> int:
@@ -81,22 +81,22 @@ class Call:
         words = timed(text)
         end = start + words[-1].end_us
         self._voice.append((start, end))
-        self.add(start + 60_000, ev.VoiceStarted(ev.Span(start, start + 60_000), -24.5), f"voice{start}")
+        self.add(start + 60_000, ev.VoiceStarted(kinds.Span(start, start + 60_000), -24.5), f"voice{start}")
         for at in range(start + 160_000, end, 100_000):
-            self.add(at, ev.VoiceContinued(ev.Span(start, at), -23.0), cause=f"voice{start}")
+            self.add(at, ev.VoiceContinued(kinds.Span(start, at), -23.0), cause=f"voice{start}")
         for at in range(start + 700_000, end, 700_000):
             heard = " ".join(word.text for word in words if start + word.end_us <= at)
             if heard:
-                self.add(at + 100_000, ev.Transcript(ev.Span(start, at), heard, False, 0.7), cause=f"voice{start}")
-        self.add(end + 200_000, ev.VoiceStopped(ev.Span(start, end)), f"stop{start}", f"voice{start}")
-        self.add(end + 240_000, ev.TurnProbability(ev.Span(start, end), 0.94), f"turn{start}", f"stop{start}")
+                self.add(at + 100_000, ev.Transcript(kinds.Span(start, at), heard, False, 0.7), cause=f"voice{start}")
+        self.add(end + 200_000, ev.VoiceStopped(kinds.Span(start, end)), f"stop{start}", f"voice{start}")
+        self.add(end + 240_000, ev.TurnProbability(kinds.Span(start, end), 0.94), f"turn{start}", f"stop{start}")
         if final:
-            self.add(end + 320_000, ev.Transcript(ev.Span(start, end), text, True, 0.93), f"text{start}", f"turn{start}")
+            self.add(end + 320_000, ev.Transcript(kinds.Span(start, end), text, True, 0.93), f"text{start}", f"turn{start}")
         self.now = end
         return end
 
     def agent(
-        self, text: str, pause: int = 640_000, role: ev.Role = ev.Role.ANSWER, cut_after: int | None = None,
+        self, text: str, pause: int = 640_000, role: kinds.Role = kinds.Role.ANSWER, cut_after: int | None = None,
         backchannel: bool = False, attempt: str | None = None, starve: bool = False, say: bool = False,
     ) -> str:  # fmt: skip
         """The agent speaks; `cut_after` words the caller takes the floor, with `backchannel` he only hums. Returns the id."""
@@ -116,41 +116,43 @@ class Call:
             at = start + sent[index - 1].end_us
             self.add(at, ev.WordsSent(name, index, sent[index - 1].end_us * RATE_HZ // SECOND, part))
         samples = (until - start) * RATE_HZ // SECOND
-        outcome = ev.Outcome.STARVED if starve else ev.Outcome.CUT if cut_after is not None else ev.Outcome.FINISHED
+        outcome = kinds.Outcome.STARVED if starve else kinds.Outcome.CUT if cut_after is not None else kinds.Outcome.FINISHED
         text_sent, unsent = (" ".join(word.text for word in part) for part in (sent, words[len(sent) :]))
-        heard = len(sent) - (2 if outcome == ev.Outcome.CUT else 0)
+        heard = len(sent) - (2 if outcome == kinds.Outcome.CUT else 0)
         ended = ev.UtteranceEnded(name, outcome, samples, samples, len(sent), heard, text_sent, unsent)
-        self.add(until, ended, f"{name}.end", f"{name}.yield" if outcome == ev.Outcome.CUT else f"{name}.start")
+        self.add(until, ended, f"{name}.end", f"{name}.yield" if outcome == kinds.Outcome.CUT else f"{name}.start")
         self.now = until
         return name
 
     def _arrive(
-        self, name: str, start: int, text: str, words: tuple[ev.Word, ...], total: int, role: ev.Role, attempt: str | None,
+        self, name: str, start: int, text: str, words: tuple[kinds.Word, ...], total: int, role: kinds.Role, attempt: str | None,
         say: bool,
     ) -> None:  # fmt: skip
         if say:
-            line = ev.SayRequested(name, role, True, text, words, ev.Alignment.EXACT, total)
+            line = ev.SayRequested(name, role, True, text, words, kinds.Alignment.EXACT, total)
             self.add(start - TICK_US, line, f"{name}.0")
             return
         pieces = [words[index : index + 8] for index in range(0, len(words), 8)]
-        cause = ev.Cause(turn=self._count, attempt_id=attempt)
+        cause = kinds.Cause(turn=self._count, attempt_id=attempt)
         for index, piece in enumerate(pieces):
             at, final = start - TICK_US + index * 400_000, index == len(pieces) - 1
             piece_text = " ".join(word.text for word in piece)
             event = ev.SpeechArrived(
-                ev.Span(max(0, at - 100_000), at), name, self.epoch, role, cause, piece_text, piece, ev.Alignment.EXACT,
+                kinds.Span(max(0, at - 100_000), at), name, self.epoch, role, cause, piece_text, piece, kinds.Alignment.EXACT,
                 total // len(pieces), final,
             )  # fmt: skip
             self.add(at, event, f"{name}.{index}")
 
     def _overlap(
-        self, name: str, start: int, until: int, words: tuple[ev.Word, ...], cut_after: int | None, backchannel: bool
+        self, name: str, start: int, until: int, words: tuple[kinds.Word, ...], cut_after: int | None, backchannel: bool
     ) -> list[tuple[int, int]]:
         """Verdicts of the floor while the utterance goes out; returns the ducked stretches."""
         if cut_after is not None:
             onset = until - 600_000
-            self.add(onset + 60_000, ev.FloorChanged(ev.Verdict.DUCK, name, onset, "voice over speech"), f"{name}.duck")
-            self.add(until, ev.FloorChanged(ev.Verdict.YIELD, name, onset, "sustained speech"), f"{name}.yield", f"{name}.duck")
+            self.add(onset + 60_000, ev.FloorChanged(kinds.Verdict.DUCK, name, onset, "voice over speech"), f"{name}.duck")
+            self.add(
+                until, ev.FloorChanged(kinds.Verdict.YIELD, name, onset, "sustained speech"), f"{name}.yield", f"{name}.duck"
+            )
             self.epoch += 1
             left = (start + words[-1].end_us - until) * RATE_HZ // SECOND
             self.add(until, ev.EpochChanged(self.epoch, until, left), cause=f"{name}.yield")
@@ -160,12 +162,12 @@ class Call:
             end = onset + 280_000
             self._voice.append((onset, end))
             voice = f"voice{onset}"
-            self.add(onset + 60_000, ev.VoiceStarted(ev.Span(onset, onset + 60_000), -30.0), voice)
-            duck = ev.FloorChanged(ev.Verdict.DUCK, name, onset, "voice over speech")
+            self.add(onset + 60_000, ev.VoiceStarted(kinds.Span(onset, onset + 60_000), -30.0), voice)
+            duck = ev.FloorChanged(kinds.Verdict.DUCK, name, onset, "voice over speech")
             self.add(onset + 60_000, duck, f"{name}.duck", voice)
-            self.add(end + 100_000, ev.VoiceStopped(ev.Span(onset, end)), cause=voice)
-            self.add(end + 100_000, ev.Transcript(ev.Span(onset, end), "mm-hm", True, 0.8), cause=voice)
-            restore = ev.FloorChanged(ev.Verdict.RESTORE, name, onset, "a backchannel")
+            self.add(end + 100_000, ev.VoiceStopped(kinds.Span(onset, end)), cause=voice)
+            self.add(end + 100_000, ev.Transcript(kinds.Span(onset, end), "mm-hm", True, 0.8), cause=voice)
+            restore = ev.FloorChanged(kinds.Verdict.RESTORE, name, onset, "a backchannel")
             self.add(end + 120_000, restore, cause=f"{name}.duck")
             return [(tick(onset + 60_000), tick(end + 120_000))]
         return []
@@ -176,41 +178,41 @@ class Call:
         for from_us, to_us in itertools.pairwise(edges):
             gain = -12.0 if any(low <= from_us < high for low, high in ducks) else 0.0
             begin, count = (from_us - start) * RATE_HZ // SECOND, (to_us - from_us) * RATE_HZ // SECOND
-            self.add(to_us, ev.Sent(ev.Span(from_us, to_us), name, self.epoch, begin, count, gain), cause=f"{name}.start")
+            self.add(to_us, ev.Sent(kinds.Span(from_us, to_us), name, self.epoch, begin, count, gain), cause=f"{name}.start")
 
-    def delegate(self, number: int, headlines: list[str], status: ev.WorkStatus, takes: int, tell: str | None) -> None:
+    def delegate(self, number: int, headlines: list[str], status: kinds.WorkStatus, takes: int, tell: str | None) -> None:
         """A delegation opened now, its work, and the telling of its outcome in the utterance `tell`."""
         start, work, request = self.now, f"w{number}", f"d{number}"
-        self.add(start, ev.DelegateOpened(ev.Span(start - 100_000, start), request), f"{request}.open")
-        self.add(start + 300_000, ev.DelegateClosed(ev.Span(start, start + 300_000), request, 64), f"{request}.close")
+        self.add(start, ev.DelegateOpened(kinds.Span(start - 100_000, start), request), f"{request}.open")
+        self.add(start + 300_000, ev.DelegateClosed(kinds.Span(start, start + 300_000), request, 64), f"{request}.close")
         self.add(start + 300_000, ev.DelegationCreated(work, request, start, 64), work, f"{request}.close")
         for index, headline in enumerate(headlines):
-            phase = ev.WorkPhase.NEEDS_INPUT if headline.endswith("?") else ev.WorkPhase.RUNNING
+            phase = kinds.WorkPhase.NEEDS_INPUT if headline.endswith("?") else kinds.WorkPhase.RUNNING
             self.add(start + 400_000 + index * takes // max(1, len(headlines)), ev.WorkChanged(work, phase, headline), cause=work)
         end = start + takes
         self.add(end, ev.WorkEnded(work, status, 180), f"{work}.end", work)
 
-        def deliver(when: float, state: ev.DeliveryState, reason: str = "", heard: str = "") -> None:
+        def deliver(when: float, state: kinds.DeliveryState, reason: str = "", heard: str = "") -> None:
             event = ev.DeliveryChanged(f"{work}.outcome", work, "outcome", state, reason, heard)
             self.add(when, event, cause=f"{work}.end")
 
-        deliver(end, ev.DeliveryState.READY)
+        deliver(end, kinds.DeliveryState.READY)
         if tell is None:
-            deliver(end + 2 * SECOND, ev.DeliveryState.DROPPED, "the caller changed the subject")
+            deliver(end + 2 * SECOND, kinds.DeliveryState.DROPPED, "the caller changed the subject")
             return
-        deliver(end + 300_000, ev.DeliveryState.DELIVERING)
-        deliver(end + 5 * SECOND, ev.DeliveryState.DELIVERED, "", tell)
+        deliver(end + 300_000, kinds.DeliveryState.DELIVERING)
+        deliver(end + 5 * SECOND, kinds.DeliveryState.DELIVERED, "", tell)
 
-    def close(self, reason: ev.EndReason = ev.EndReason.CALLER_HUNG_UP, answered: int = 2 * SECOND) -> None:
+    def close(self, reason: kinds.EndReason = kinds.EndReason.CALLER_HUNG_UP, answered: int = 2 * SECOND) -> None:
         end = tick(self.now + 900_000)
         self.add(end, ev.LineClosed(reason, "BYE"), "closed")
         self.add(end, ev.CallEnded(reason, "BYE", end - answered), cause="closed")
-        self.add(end, ev.PhaseChanged(ev.Phase.ENDED, "the line was closed"), cause="closed")
+        self.add(end, ev.PhaseChanged(kinds.Phase.ENDED, "the line was closed"), cause="closed")
         losing = random.Random(self.seed)
         for at in range(answered, end - SECOND, SECOND):
             lost = 160 * losing.randint(1, 4) if losing.random() < 0.04 else 0
             level = -22.0 if any(low < at + SECOND and high > at for low, high in self._voice) else -62.0
-            self.add(at + SECOND, ev.MediaReceived(ev.Span(at, at + SECOND), RATE_HZ - lost, lost, 0, level))
+            self.add(at + SECOND, ev.MediaReceived(kinds.Span(at, at + SECOND), RATE_HZ - lost, lost, 0, level))
         for at in range(answered, end - 5 * SECOND, 5 * SECOND):
             self.add(at + 5 * SECOND, ev.LineQuality(98_000 + losing.randint(0, 9000), 3100, losing.randint(0, 2), 250))
         self.now = end
@@ -256,13 +258,13 @@ def busy_call(remote: str = "+49 30 901820", name: str = "Miller") -> Call:
     call.agent(
         "Good morning, this is the automated assistant of Hartmann Cycles. How can I help you?",
         80_000,
-        ev.Role.GREETING,
+        kinds.Role.GREETING,
         say=True,
     )
     call.caller(f"Hi, I'd like to know whether my bike is ready. The name is {name}.", 500_000)
     headlines = ["looking up the repair", "asking the workshop"]
-    call.delegate(1, headlines, ev.WorkStatus.SUCCEEDED, 5_200_000, "Your bike is ready.")
-    call.agent("One moment please, I'm looking that up for you.", 520_000, ev.Role.FILLER)
+    call.delegate(1, headlines, kinds.WorkStatus.SUCCEEDED, 5_200_000, "Your bike is ready.")
+    call.agent("One moment please, I'm looking that up for you.", 520_000, kinds.Role.FILLER)
     call.now += 1_100_000
     long = (
         "Your bike is ready. The brakes were replaced and the gears adjusted, and you can collect it until six o'clock today "
@@ -274,24 +276,24 @@ def busy_call(remote: str = "+49 30 901820", name: str = "Miller") -> Call:
     sure = "Of course. Tomorrow we are open from nine to five, and you can come by at any time without an appointment."
     call.agent(sure, 700_000, backchannel=True)
     call.caller("Good. And could you text me the address?", 420_000)
-    call.delegate(2, ["sending a text message"], ev.WorkStatus.SUCCEEDED, 3_000_000, "The message is on its way.")
+    call.delegate(2, ["sending a text message"], kinds.WorkStatus.SUCCEEDED, 3_000_000, "The message is on its way.")
     call.agent("Certainly. Please type the last four digits of your number.", 610_000)
     for index, digit in enumerate("1820"):
         call.add(call.now + 900_000 + index * 420_000, ev.DigitReceived(digit, "rfc4733"))
     call.now += 2_600_000
-    call.add(call.now, ev.Gap(ev.Span(tick(call.now) - 180_000, tick(call.now)), 180_000))
+    call.add(call.now, ev.Gap(kinds.Span(tick(call.now) - 180_000, tick(call.now)), 180_000))
     call.agent("Thank you. The message is on its way.", 480_000, attempt="w2.outcome.1")
     call.add(call.now + 200_000, ev.LineHeld("far"))
     call.add(call.now + 3_600_000, ev.LineResumed("far"))
     call.now += 3_900_000
     call.caller("Sorry, I'm back. What does the repair cost?", 100_000)
-    call.delegate(3, ["reading the invoice"], ev.WorkStatus.UNKNOWN, 1_800_000, "I cannot see the invoice.")
+    call.delegate(3, ["reading the invoice"], kinds.WorkStatus.UNKNOWN, 1_800_000, "I cannot see the invoice.")
     call.add(call.now + 900_000, ev.FaultReported("tool_timeout", "no reply within 1.5 s"))
     call.agent("I'm sorry, I cannot see the invoice at the moment.", 2_300_000, attempt="w3.outcome.1")
     call.agent("The workshop will tell you when you collect it", 260_000, cut_after=4, starve=True)
     call.add(call.now, ev.FaultDetected("starved", "u8 got no more audio for 1.0 s"))
     call.caller("All right, thank you, goodbye.", 300_000)
-    call.agent("Goodbye, and have a good ride!", 450_000, ev.Role.FAREWELL)
+    call.agent("Goodbye, and have a good ride!", 450_000, kinds.Role.FAREWELL)
     call.close()
     return call
 
@@ -320,16 +322,16 @@ def long_call(minutes: int = 40) -> Call:
     choose = random.Random(11)
     call = Call("sip:anna.schmidt@example.org", seed=11)
     call.open()
-    call.agent("Hello, this is the automated assistant. What can I do for you?", 60_000, ev.Role.GREETING, say=True)
+    call.agent("Hello, this is the automated assistant. What can I do for you?", 60_000, kinds.Role.GREETING, say=True)
     number = 0
     while call.now < minutes * 60 * SECOND - 30 * SECOND:
         call.caller(choose.choice(_QUESTIONS), choose.randint(200, 1400) * 1000)
         if choose.random() < 0.3:
             number += 1
-            status = choose.choice(list(ev.WorkStatus)[:4] + [ev.WorkStatus.SUCCEEDED] * 4)
+            status = choose.choice(list(kinds.WorkStatus)[:4] + [kinds.WorkStatus.SUCCEEDED] * 4)
             tell = None if choose.random() < 0.2 else "Done."
             call.delegate(number, ["looking it up", "comparing two offers"], status, choose.randint(2, 9) * SECOND, tell)
-            call.agent("One moment, I'm looking.", 500_000, ev.Role.FILLER)
+            call.agent("One moment, I'm looking.", 500_000, kinds.Role.FILLER)
         text = choose.choice(_ANSWERS)
         roll = choose.random()
         if roll < 0.2:

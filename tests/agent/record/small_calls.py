@@ -9,7 +9,7 @@ import numpy as np
 
 from agent.line import Pcm
 from agent.settings import TICK_US, CallSettings
-from agent.timeline import codec
+from agent.timeline import codec, kinds
 from agent.timeline import events as ev
 from agent.timeline.log import Timeline
 from media.oggopus import read_ogg_opus
@@ -36,8 +36,8 @@ def started(call_id: str = "call", rate_hz: int = 8000) -> ev.CallStarted:
     )
 
 
-def span(from_ms: int, to_ms: int) -> ev.Span:
-    return ev.Span(from_ms * 1000, to_ms * 1000)
+def span(from_ms: int, to_ms: int) -> kinds.Span:
+    return kinds.Span(from_ms * 1000, to_ms * 1000)
 
 
 def lines(timed: Iterable[tuple[int, ev.Event]]) -> list[bytes]:
@@ -51,10 +51,10 @@ def short_call(call_id: str = "call", rate_hz: int = 8000, seconds: int = 1) -> 
     end_ms = seconds * 1000
     return [
         (0, started(call_id, rate_hz)),
-        (0, ev.PhaseChanged(ev.Phase.ANSWERED, "")),
+        (0, ev.PhaseChanged(kinds.Phase.ANSWERED, "")),
         *((at, ev.MediaReceived(span(at - 20, at), rate_hz // 50, 0, 0, -30.0)) for at in range(20, end_ms + 1, 20)),
-        (end_ms, ev.CallEnded(ev.EndReason.CALLER_HUNG_UP, SECRET, end_ms * 1000)),
-        (end_ms, ev.PhaseChanged(ev.Phase.ENDED, "")),
+        (end_ms, ev.CallEnded(kinds.EndReason.CALLER_HUNG_UP, SECRET, end_ms * 1000)),
+        (end_ms, ev.PhaseChanged(kinds.Phase.ENDED, "")),
     ]
 
 

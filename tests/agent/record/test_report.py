@@ -14,7 +14,7 @@ from agent.errors import Gone, Refused
 from agent.record.figures import duration, ending
 from agent.record.report import SCRIPTS, embedded, render_report
 from agent.record.story import Story, tell
-from agent.timeline import codec
+from agent.timeline import codec, kinds
 from agent.timeline import events as ev
 from tests.agent.record.sample_calls import HOSTILE, RATE_HZ, Call, all_texts, busy_call, long_call
 
@@ -227,11 +227,11 @@ def test_words_that_were_never_sent_lie_after_the_cut(story: Story) -> None:
 def test_words_lie_where_they_were_sent_when_a_hold_parts_them() -> None:
     call = Call()
     call.open()
-    words = (ev.Word("one", 0, 400_000), ev.Word("two", 500_000, 900_000))
-    call.add(2_000_000, ev.SayRequested("u1", ev.Role.ANSWER, False, "one two", words, ev.Alignment.EXACT, RATE_HZ))
-    call.add(2_000_000, ev.UtteranceStarted("u1", 0, ev.Role.ANSWER, False))
-    call.add(2_440_000, ev.Sent(ev.Span(2_000_000, 2_440_000), "u1", 0, 0, 3520, 0.0))
-    call.add(5_560_000, ev.Sent(ev.Span(5_000_000, 5_560_000), "u1", 0, 3520, 4480, 0.0))
+    words = (kinds.Word("one", 0, 400_000), kinds.Word("two", 500_000, 900_000))
+    call.add(2_000_000, ev.SayRequested("u1", kinds.Role.ANSWER, False, "one two", words, kinds.Alignment.EXACT, RATE_HZ))
+    call.add(2_000_000, ev.UtteranceStarted("u1", 0, kinds.Role.ANSWER, False))
+    call.add(2_440_000, ev.Sent(kinds.Span(2_000_000, 2_440_000), "u1", 0, 0, 3520, 0.0))
+    call.add(5_560_000, ev.Sent(kinds.Span(5_000_000, 5_560_000), "u1", 0, 3520, 4480, 0.0))
     (said,) = tell(call.entries()).utterances
     assert said.words == [("one", 2_000_000, 2_400_000), ("two", 5_060_000, 5_460_000)]
     assert said.parts == [(2_000_000, 2_440_000, 0.0), (5_000_000, 5_560_000, 0.0)]
@@ -268,7 +268,7 @@ def test_loss_that_goes_on_is_one_mark() -> None:
     call = Call()
     call.open()
     for at in (2_000_000, 3_000_000, 6_000_000):
-        call.add(at + 1_000_000, ev.MediaReceived(ev.Span(at, at + 1_000_000), 7840, 160, 0, -20.0))
+        call.add(at + 1_000_000, ev.MediaReceived(kinds.Span(at, at + 1_000_000), 7840, 160, 0, -20.0))
     marks = [mark for mark in tell(call.entries()).marks if mark.kind == "loss"]
     assert [(mark.from_us, mark.to_us) for mark in marks] == [(2_000_000, 4_000_000), (6_000_000, 7_000_000)]
     assert marks[0].text == "40 ms lost on the way and concealed"
@@ -277,7 +277,9 @@ def test_loss_that_goes_on_is_one_mark() -> None:
 def test_speech_that_was_refused_is_shown_as_never_heard() -> None:
     call = Call()
     call.open()
-    speech = ev.SpeechArrived(ev.Span(0, 0), "u9", 0, ev.Role.ANSWER, ev.Cause(), "too late", (), ev.Alignment.CHUNK, 800, True)
+    speech = ev.SpeechArrived(
+        kinds.Span(0, 0), "u9", 0, kinds.Role.ANSWER, kinds.Cause(), "too late", (), kinds.Alignment.CHUNK, 800, True
+    )
     call.add(3_000_000, speech)
     call.add(3_000_000, ev.SpeechRefused("u9", 0, 800, "stale_epoch"))
     (said,) = tell(call.entries()).utterances
@@ -308,8 +310,8 @@ def test_lengths_of_time_in_words(us: int, words: str) -> None:
     assert duration(us) == words
 
 
-@pytest.mark.parametrize("reason", ev.EndReason)
-def test_every_end_has_a_sentence(reason: ev.EndReason) -> None:
+@pytest.mark.parametrize("reason", kinds.EndReason)
+def test_every_end_has_a_sentence(reason: kinds.EndReason) -> None:
     call = Call()
     call.open()
     call.close(reason)
@@ -319,9 +321,9 @@ def test_every_end_has_a_sentence(reason: ev.EndReason) -> None:
 def test_ends_before_the_answer_and_calls_of_ours() -> None:
     story = tell(busy_call().entries())
     assert ending(story) == "The caller hung up after 1 min 2 s."
-    story.ended = ev.CallEnded(ev.EndReason.CALLER_HUNG_UP, "", 0)
+    story.ended = ev.CallEnded(kinds.EndReason.CALLER_HUNG_UP, "", 0)
     assert ending(story) == "The caller hung up before it was answered."
-    story.ended = ev.CallEnded(ev.EndReason.NOT_ANSWERED, "", 0)
+    story.ended = ev.CallEnded(kinds.EndReason.NOT_ANSWERED, "", 0)
     assert ending(story) == "Nobody answered."
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.record.summary import CallSummary
-from agent.timeline import codec
+from agent.timeline import codec, kinds
 from agent.timeline import events as ev
 from agent.timeline.log import Entry
 from tests.agent.record.small_calls import SECRET, lines, short_call, span, started
@@ -23,7 +23,7 @@ def figures(timed: list[tuple[int, ev.Event]], recorded_us: int = 0) -> dict[str
 
 
 def spoke(
-    name: str, role: ev.Role, from_ms: int, to_ms: int, outcome: ev.Outcome = ev.Outcome.FINISHED
+    name: str, role: kinds.Role, from_ms: int, to_ms: int, outcome: kinds.Outcome = kinds.Outcome.FINISHED
 ) -> list[tuple[int, ev.Event]]:
     samples = (to_ms - from_ms) * 8
     return [
@@ -40,24 +40,24 @@ def turn(from_ms: int, to_ms: int, learned_ms: int) -> tuple[int, ev.Event]:
 def test_a_whole_call() -> None:
     timed: list[tuple[int, ev.Event]] = [
         (0, started()),
-        (0, ev.PhaseChanged(ev.Phase.RINGING, SECRET)),
-        (1000, ev.PhaseChanged(ev.Phase.ANSWERED, "")),
-        *spoke("u1", ev.Role.GREETING, 1100, 2000),
+        (0, ev.PhaseChanged(kinds.Phase.RINGING, SECRET)),
+        (1000, ev.PhaseChanged(kinds.Phase.ANSWERED, "")),
+        *spoke("u1", kinds.Role.GREETING, 1100, 2000),
         (3000, ev.MediaReceived(span(2000, 3000), 7200, 640, 160, -20.0)),
         turn(2500, 4000, 4200),
         (4300, ev.DelegationCreated("w1", "d1", 4_000_000, 12)),
-        *spoke("u2", ev.Role.ANSWER, 4560, 5560, ev.Outcome.CUT),
+        *spoke("u2", kinds.Role.ANSWER, 4560, 5560, kinds.Outcome.CUT),
         (5600, ev.Underrun(span(5560, 5580), "u2")),
         (5600, ev.Underrun(span(5580, 5600), "u2")),
         (5800, ev.Gap(span(5700, 5800), 100_000)),
         (6000, ev.FaultReported("stt_late", SECRET)),
         (6000, ev.FaultDetected("unanswered", SECRET)),
         (6000, ev.FaultReported("stt_late", SECRET)),
-        (7000, ev.WorkEnded("w1", ev.WorkStatus.SUCCEEDED, 80)),
-        (7000, ev.DeliveryChanged("v1", "w1", "outcome", ev.DeliveryState.READY, "", SECRET)),
-        (7500, ev.DeliveryChanged("v1", "w1", "outcome", ev.DeliveryState.DELIVERED, "", SECRET)),
-        (9000, ev.CallEnded(ev.EndReason.CALLER_HUNG_UP, SECRET, 8_000_000)),
-        (9000, ev.PhaseChanged(ev.Phase.ENDED, "")),
+        (7000, ev.WorkEnded("w1", kinds.WorkStatus.SUCCEEDED, 80)),
+        (7000, ev.DeliveryChanged("v1", "w1", "outcome", kinds.DeliveryState.READY, "", SECRET)),
+        (7500, ev.DeliveryChanged("v1", "w1", "outcome", kinds.DeliveryState.DELIVERED, "", SECRET)),
+        (9000, ev.CallEnded(kinds.EndReason.CALLER_HUNG_UP, SECRET, 8_000_000)),
+        (9000, ev.PhaseChanged(kinds.Phase.ENDED, "")),
     ]
     found = figures(timed, recorded_us=9_020_000)
     assert found == {
@@ -103,21 +103,25 @@ def test_short_bursts_are_no_turns() -> None:
 
 
 LATENCIES: list[tuple[str, list[tuple[int, ev.Event]], list[int]]] = [
-    ("a plain answer", [turn(0, 1000, 1200), *spoke("a", ev.Role.ANSWER, 1600, 2000)], [600]),
-    ("an answer before the pause was known", [*spoke("a", ev.Role.ANSWER, 1100, 3000)[:1], turn(0, 1000, 1200)], [100]),
-    ("a backchannel answers nothing", [turn(0, 1000, 1200), *spoke("b", ev.Role.BACKCHANNEL, 1300, 1500)], []),
-    ("talking over the agent", [*spoke("a", ev.Role.ANSWER, 500, 3000)[:1], turn(600, 1000, 1200)], []),
+    ("a plain answer", [turn(0, 1000, 1200), *spoke("a", kinds.Role.ANSWER, 1600, 2000)], [600]),
+    ("an answer before the pause was known", [*spoke("a", kinds.Role.ANSWER, 1100, 3000)[:1], turn(0, 1000, 1200)], [100]),
+    ("a backchannel answers nothing", [turn(0, 1000, 1200), *spoke("b", kinds.Role.BACKCHANNEL, 1300, 1500)], []),
+    ("talking over the agent", [*spoke("a", kinds.Role.ANSWER, 500, 3000)[:1], turn(600, 1000, 1200)], []),
     (
         "only the last turn is answered",
-        [turn(0, 1000, 1200), turn(1400, 2000, 2200), *spoke("a", ev.Role.ANSWER, 2500, 2600)],
+        [turn(0, 1000, 1200), turn(1400, 2000, 2200), *spoke("a", kinds.Role.ANSWER, 2500, 2600)],
         [500],
     ),
     (
         "only the first utterance answers",
-        [turn(0, 1000, 1200), *spoke("a", ev.Role.FILLER, 1300, 1400), *spoke("b", ev.Role.ANSWER, 1500, 1600)],
+        [turn(0, 1000, 1200), *spoke("a", kinds.Role.FILLER, 1300, 1400), *spoke("b", kinds.Role.ANSWER, 1500, 1600)],
         [300],
     ),
-    ("an utterance answers once", [turn(0, 400, 500), *spoke("a", ev.Role.ANSWER, 900, 3000)[:1], turn(500, 880, 1100)], [500]),
+    (
+        "an utterance answers once",
+        [turn(0, 400, 500), *spoke("a", kinds.Role.ANSWER, 900, 3000)[:1], turn(500, 880, 1100)],
+        [500],
+    ),
 ]
 
 
@@ -132,7 +136,7 @@ def test_percentiles_are_nearest_ranks() -> None:
     timed: list[tuple[int, ev.Event]] = [(0, started())]
     for number in range(1, 11):
         at = number * 10_000
-        timed += [turn(at, at + 1000, at + 1000), *spoke(f"u{number}", ev.Role.ANSWER, at + 1000 + number * 100, at + 3000)]
+        timed += [turn(at, at + 1000, at + 1000), *spoke(f"u{number}", kinds.Role.ANSWER, at + 1000 + number * 100, at + 3000)]
     assert figures(timed)["answer_latency_ms"] == {"count": 10, "p50": 500, "p90": 900, "max": 1000}
 
 
@@ -150,7 +154,7 @@ def test_memory_does_not_grow_with_the_call() -> None:
                 (
                     at,
                     ev.SpeechArrived(
-                        span(0, 1), f"u{number}", 0, ev.Role.ANSWER, ev.Cause(), "", (), ev.Alignment.EXACT, 1, False
+                        span(0, 1), f"u{number}", 0, kinds.Role.ANSWER, kinds.Cause(), "", (), kinds.Alignment.EXACT, 1, False
                     ),
                 ),
                 (at, ev.Sent(span(at - 20, at), f"u{number}", 0, 0, 160, 0.0)),

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from agent.timeline import catalogue_page as page
-from agent.timeline.events import CATALOGUE, PERSONAL, Cause, SpeechArrived, Transcript, Word
+from agent.timeline.events import CATALOGUE, SpeechArrived, Transcript
 from agent.timeline.fields import fields_of, nested_types, redacted
+from agent.timeline.kinds import PERSONAL, Cause, Word
 from tests.agent.record.sample_calls import busy_call
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from agent.errors import Gone, Refused
 from agent.settings import TICK_US
 from agent.timeline.codec import HEADER, LONGEST_LINE, SCHEMA, decode, encode, read, write
-from agent.timeline.events import CATALOGUE, DigitReceived, Event, LineAnswered, Span, Transcript, UtteranceEnded
+from agent.timeline.events import CATALOGUE, DigitReceived, Event, LineAnswered, Transcript, UtteranceEnded
+from agent.timeline.kinds import Span
 from agent.timeline.log import Entry
 from tests.agent.core_driver import sample_call
 

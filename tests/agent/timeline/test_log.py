@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from agent.errors import Fault
 from agent.settings import TICK_US
-from agent.timeline.events import DigitReceived, Event, LineAnswered, Sent, Span, VoiceStarted
+from agent.timeline.events import DigitReceived, Event, LineAnswered, Sent, VoiceStarted
+from agent.timeline.kinds import Span
 from agent.timeline.log import Entry, Timeline
 
 pytestmark = pytest.mark.unit

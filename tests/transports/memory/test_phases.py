@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 
 from agent.errors import Fault, Gone, Refused
 from agent.line import MediaState
-from agent.timeline.events import (
-    DigitReceived,
-    EndReason,
-    LineAnswered,
-    LineClosed,
-    LineHeld,
-    LineQuality,
-    LineResumed,
-    TransferProgressed,
-    TransferState,
-)
+from agent.timeline.events import DigitReceived, LineAnswered, LineClosed, LineHeld, LineQuality, LineResumed, TransferProgressed
+from agent.timeline.kinds import EndReason, TransferState
 from tests.transports.memory.ticks import Ticks, answered, speech
 from transports.memory import FarState, Refusal, TransferScript, WireSettings, pair
 

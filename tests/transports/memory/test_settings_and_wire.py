@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import Refused
-from agent.timeline.events import TransferState
+from agent.timeline.kinds import TransferState
 from transports.memory import TransferScript, WireSettings
 from transports.memory.wire import MAX_UNDER_WAY, Fate, UnderWay, Wire
 
