@@ -5,9 +5,7 @@ line) and meets it in queues, so that what the core sees is on the timeline firs
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Coroutine
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,20 +13,23 @@ from uuid import uuid4
 
 import structlog
 
+from agent.arrivals import Arrival, Arrivals
+from agent.clock import Clock
 from agent.core import CallCore
 from agent.ears_link import EarsLink
 from agent.effects import Effects
-from agent.errors import Capacity, Refused, VenusError
-from agent.frontend_link import Arrival, FrontendLink
+from agent.errors import Capacity, Gone, Refused, VenusError
+from agent.frontend_link import FrontendLink
 from agent.frontends.base import Brief, Unit
 from agent.history import History
 from agent.intake import Intake
-from agent.line import MediaFrame, MediaState
+from agent.line import Line, MediaFrame, MediaState
+from agent.line_events import LineEvents
 from agent.parts import CallParts
 from agent.record.recorder import CallRecorder
 from agent.settings import TICK_US, CallSettings
 from agent.speech import SpokenLine
-from agent.tasks import tagged
+from agent.tasks import LEAVE_WITHIN_S, is_cancelled, tagged, within
 from agent.ticker import Ticker
 from agent.timeline.codec import encode
 from agent.timeline.events import (
@@ -47,12 +48,15 @@ from agent.timeline.events import (
 )
 from agent.timeline.kinds import EndReason, Phase, Span
 from agent.timeline.log import Entry, Timeline
+from agent.timeline.told import sentence, with_sentences
 from media.frames import silence
 
 RELEASE_WITHIN_S = 1.5
 """Everything of a call is given back within this bound after its end, whatever does not answer."""
-ARRIVALS_A_TICK = 50
-"""Input taken from any one queue in one tick, so that no flood makes a tick long."""
+HANG_UP_WITHIN_S = 1.0
+"""Bound on telling the far end; then the line is closed without."""
+MOST_SAYS = 100
+"""Lines that may wait for the next tick."""
 
 log = structlog.get_logger("venus.call")
 
@@ -81,7 +85,8 @@ class Call:
         self._rate = parts.line.info.sample_rate_hz
         self._t = 0
         self._says = 0
-        self._commands: deque[Arrival] = deque()
+        self._commands = Arrivals()
+        self._line_events = LineEvents()
         self._intake: Intake | None = None
         self._ended = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -89,7 +94,7 @@ class Call:
         self._brief = Brief(self.call_id, persona=parts.persona)
         self._link = FrontendLink(parts.frontend, self._brief, self.history, self._rate, self._settings, ticker.clock)
         self._ears = EarsLink(parts.ears) if parts.ears else None
-        started = self._first_event(node_id, seed)
+        started = _first_event(self.call_id, node_id, seed, parts, self._settings, ticker.clock)
         self.core = CallCore(started, self.timeline)
         self._effects = Effects(self, self._link, parts)
         self._recording: CallRecorder | None = None
@@ -100,24 +105,6 @@ class Call:
         self.timeline.append(0, started)
         self.timeline.subscribe(self._effects.react)
 
-    def _first_event(self, node_id: str, seed: int) -> CallStarted:
-        info, ticker = self._parts.line.info, self._ticker
-        return CallStarted(
-            call_id=self.call_id,
-            node_id=node_id,
-            direction=info.direction,
-            line=info.kind,
-            sample_rate_hz=info.sample_rate_hz,
-            remote=info.remote,
-            wall_anchor=ticker.clock.wall().isoformat(timespec="milliseconds"),
-            seed=seed,
-            record="on" if self._parts.recorder else "off",
-            far_end_delay_us=info.far_end_delay_us,
-            owns_floor=self._link.info.owns_floor,
-            settings=self._settings,
-            versions={name: version(name) for name in ("venus-line", "numpy", "av")},
-        )
-
     # --- what anybody may ask of a call ---
 
     async def recorded(self) -> Path | None:
@@ -126,6 +113,7 @@ class Call:
 
     @property
     def phase(self) -> Phase:
+        """Where the call is; it changes within a tick."""
         return self.core.phase
 
     @property
@@ -136,14 +124,16 @@ class Call:
     def say(self, line: SpokenLine) -> str:
         """Speak a line that was rendered beforehand, after what is queued; returns its utterance id.
 
-        Raises `Refused` when it is not at the line's rate: rendering has no place on the media loop.
+        Raises `Refused` when it is not at the line's rate (rendering has no place on the media loop), `Capacity` when much waits.
         """
+        if len(self._commands) >= MOST_SAYS:
+            raise Capacity(f"{len(self._commands)} commands wait for the next tick of this call")
         if line.rate_hz != self._rate:
             raise Refused(f"the line {line.text[:40]!r} is at {line.rate_hz} Hz, this call at {self._rate}: use CallLines.at")
         self._says += 1
         utterance_id = f"say{self._says}"
         event = SayRequested(utterance_id, line.role, line.must_hear, line.text, line.words, line.alignment, len(line.pcm))
-        self._commands.append(Arrival(event, line.pcm))
+        self._commands.put(Arrival(event, line.pcm))
         return utterance_id
 
     def end(self, reason: EndReason, detail: str, at_once: bool = False) -> None:
@@ -168,7 +158,7 @@ class Call:
 
     def learn(self, event: Event) -> None:
         """Put an input event on the timeline with the next tick."""
-        self._commands.append(Arrival(event))
+        self._commands.put(Arrival(with_sentences(event)))
 
     # --- running ---
 
@@ -201,20 +191,29 @@ class Call:
             await work
         except VenusError as error:
             self.learn(FaultReported(name, str(error)))
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             log.exception("a task of the call failed", call_id=self.call_id, task=name)
-            self._effects.apologise(EndReason.FAULT, f"{name} failed: {type(error).__name__}")
+            if self._outcome is None:
+                self._effects.fail(f"{name} failed: {type(error).__name__}")
 
     async def _conduct(self) -> None:
         """Open the frontend while it rings, answer, serve."""
+        line = self._parts.line
         try:
             await self._link.open(self._settings.answer_within_us)
-            await self._parts.line.accept()
-        except Capacity as error:
-            await self._turn_away(str(error), error.retry_after_s)
-            return
         except (VenusError, TimeoutError) as error:
-            await self._turn_away(str(error) or "the frontend did not open in time", None)
+            await self._turn_away(error)
+            return
+        try:
+            await line.accept()
+        except Gone as error:
+            inbound = line.info.direction == "inbound"
+            self.end(EndReason.CALLER_HUNG_UP if inbound else EndReason.NOT_ANSWERED, str(error), at_once=True)
+            return
+        except VenusError as error:
+            await self._turn_away(error)
             return
         if self._ears:
             self.spawn(self._ears.run(self._brief), "ears")
@@ -222,12 +221,14 @@ class Call:
             self.spawn(self._effects.report(self._parts.harness), "harness")
         await self._link.run()
 
-    async def _turn_away(self, reason: str, retry_after_s: int | None) -> None:
+    async def _turn_away(self, error: VenusError | TimeoutError) -> None:
+        reason = str(error) or "the frontend did not open in time"
         self.end(EndReason.REFUSED, reason, at_once=True)
-        await self._parts.line.refuse(reason, retry_after_s)
+        await self._parts.line.refuse(reason, error.retry_after_s if isinstance(error, Capacity) else None)
 
     async def _transfer(self, target: str) -> None:
         async for progress in self._parts.line.transfer(target):
+            await self._commands.room()
             self.learn(progress)
 
     async def _send_digits(self, digits: str) -> None:
@@ -241,7 +242,8 @@ class Call:
         units = self._jump(skipped) if skipped else []
         self._t += TICK_US
         t, line = self._t, self._parts.line
-        for happened in line.events():
+        self._line_events.put(line.events())
+        for happened in self._line_events.take(t):
             self._input(Arrival(happened))
         frame = line.receive()
         if self._intake:
@@ -279,10 +281,10 @@ class Call:
 
     def _take(self) -> None:
         """Everything the tasks brought since the last tick."""
-        for queue in (self._link.arrivals, self._ears.arrivals if self._ears else None, self._effects.arrivals, self._commands):
-            for _ in range(min(len(queue), ARRIVALS_A_TICK) if queue else 0):
-                assert queue is not None
-                self._input(queue.popleft())
+        ears = (self._ears.arrivals,) if self._ears else ()
+        for queue in (self._link.arrivals, *ears, self._effects.arrivals, self._commands):
+            for arrival in queue.take():
+                self._input(arrival)
         lag_us = self._link.lag(self._t)
         if lag_us is not None:
             self._input(Arrival(FrontendLag(lag_us)))
@@ -330,31 +332,66 @@ class Call:
             task.cancel()
         parts = self._parts
         reason = self._outcome.reason.value if self._outcome else EndReason.FAULT.value
-        steps = [self._link.close(), self._hang_up(reason)]
+        steps = [self._link.close(), _hang_up(parts.line, reason)]
         if parts.harness:
             steps.append(self._effects.settle(parts.harness))
-        done = asyncio.gather(*self._tasks, *(self._bounded(step) for step in steps), return_exceptions=True)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(RELEASE_WITHIN_S):
-                await done
+        tasks = [*self._tasks, *(asyncio.ensure_future(_bounded(step, self.call_id)) for step in steps)]
+        try:
+            _, left = await asyncio.wait(tasks, timeout=RELEASE_WITHIN_S)
+            for task in left:
+                task.cancel()
+            if left and (await asyncio.wait(left, timeout=LEAVE_WITHIN_S))[1]:
+                log.warning("a task of the call goes on although it was cancelled", call_id=self.call_id)
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """What is given back at once, also when `_release` is cancelled while it waits."""
         self._t += TICK_US
-        for arrival in self._effects.last_outcomes():
-            self._input(arrival)
+        try:
+            for arrival in self._effects.last_outcomes():
+                self._input(arrival)
+        except Exception:  # the core itself is broken, and its timeline has its end already
+            log.exception("the core of the call failed", call_id=self.call_id)
         if self._recording:
             self._recording.close(self._t)
-        if parts.lease:
-            parts.lease.release()
+        if self._parts.lease:
+            self._parts.lease.release()
         # What refers back to this call lets go of it, so that it is freed at once and not by a garbage collection.
         self.timeline.close()
         self._effects.close()
 
-    async def _hang_up(self, reason: str) -> None:
-        await self._parts.line.hang_up(reason)
-        await self._parts.line.close()
 
-    async def _bounded(self, step: Coroutine[Any, Any, None]) -> None:
-        try:
-            async with asyncio.timeout(RELEASE_WITHIN_S):
-                await step
-        except Exception as error:  # the other parts are still to be given back
-            log.warning("closing the call", call_id=self.call_id, exc_info=error)
+def _first_event(call_id: str, node_id: str, seed: int, parts: CallParts, settings: CallSettings, clock: Clock) -> CallStarted:
+    info = parts.line.info
+    return CallStarted(
+        call_id=call_id,
+        node_id=node_id,
+        direction=info.direction,
+        line=info.kind,
+        sample_rate_hz=info.sample_rate_hz,
+        remote=sentence(info.remote),
+        wall_anchor=clock.wall().isoformat(timespec="milliseconds"),
+        seed=seed,
+        record="on" if parts.recorder else "off",
+        far_end_delay_us=info.far_end_delay_us,
+        owns_floor=parts.frontend.info.owns_floor,
+        settings=settings,
+        versions={name: version(name) for name in ("venus-line", "numpy", "av")},
+    )
+
+
+async def _hang_up(line: Line, reason: str) -> None:
+    """Tell the far end, and give the line back whatever becomes of that."""
+    try:
+        await within(HANG_UP_WITHIN_S, line.hang_up(reason))
+    finally:
+        await line.close()
+
+
+async def _bounded(step: Coroutine[Any, Any, None], call_id: str) -> None:
+    try:
+        async with asyncio.timeout(RELEASE_WITHIN_S):
+            await step
+    except Exception as error:  # the other parts are still to be given back
+        log.warning("closing the call", call_id=call_id, exc_info=error)

@@ -28,6 +28,7 @@ from agent.timeline.events import (
     FaultDetected,
     FloorChanged,
     FrontendLost,
+    FrontendOpened,
     Gap,
     LineAnswered,
     LineClosed,
@@ -63,7 +64,7 @@ class CallCore:
         self.phase = Phase.RINGING
         self.playout = Playout(started.sample_rate_hz * TICK_US // 1_000_000)
         self.works = Works()
-        self.on_hold = False
+        self._held_by: set[str] = set()
         self._timeline = timeline
         self._settings = started.settings
         self._rate = started.sample_rate_hz
@@ -80,6 +81,11 @@ class CallCore:
         self._ending: tuple[EndRequested, int, int | None] | None = None
         self._voice = False
         self._cut_onset_us: int | None = None
+
+    @property
+    def on_hold(self) -> bool:
+        """One end or both put the other on hold."""
+        return bool(self._held_by)
 
     # --- inputs ---
 
@@ -101,8 +107,12 @@ class CallCore:
             epoch, must_hear, final = self.playout.epoch, event.must_hear, True
         else:
             epoch, must_hear, final = event.epoch, False, event.final
-        ended = self.phase is Phase.ENDED
-        refusal = "ended" if ended else self.playout.offer(event.utterance_id, epoch, event.role, must_hear, pcm, final)
+        refusal = None
+        if self.phase is Phase.ENDED:
+            refusal = "ended"
+        elif not self._ledger.takes(event.utterance_id, event.text, event.words):
+            refusal = "too_long"
+        refusal = refusal or self.playout.offer(event.utterance_id, epoch, event.role, must_hear, pcm, final)
         if refusal:
             self._emit(SpeechRefused(event.utterance_id, epoch, event.samples, refusal), entry.seq)
             return
@@ -116,13 +126,17 @@ class CallCore:
             self._enter(Phase.ANSWERED, "the line was answered", entry.seq)
 
     def _on_held(self, entry: Entry) -> None:
+        assert isinstance(entry.event, LineHeld)
         if not self.on_hold:
-            self.on_hold, self._held_us = True, entry.t
+            self._held_us = entry.t
+        self._held_by.add(entry.event.by)
 
     def _on_resumed(self, entry: Entry) -> None:
-        if self.on_hold:
-            self.on_hold = False
-            self._nothing_for(entry.t - self._held_us)
+        assert isinstance(entry.event, LineResumed)
+        if entry.event.by in self._held_by:
+            self._held_by.remove(entry.event.by)
+            if not self.on_hold:
+                self._nothing_for(entry.t - self._held_us)
 
     def _nothing_for(self, lost_us: int) -> None:
         """Time in which nothing could be said or heard counts against no bound."""
@@ -176,6 +190,9 @@ class CallCore:
         again = self.works.frontend_lost()
         if again:
             self._emit(again, entry.seq)
+
+    def _on_frontend_opened(self, entry: Entry) -> None:
+        self.works.frontend_opened()
 
     def _on_end(self, entry: Entry) -> None:
         assert isinstance(entry.event, EndRequested)
@@ -378,4 +395,5 @@ _HANDLERS: dict[type[Event], Callable[[CallCore, Entry], None]] = {
     WorkEnded: CallCore._on_work_ended,
     EndRequested: CallCore._on_end,
     FrontendLost: CallCore._on_frontend_lost,
+    FrontendOpened: CallCore._on_frontend_opened,
 }

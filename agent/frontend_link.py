@@ -4,14 +4,15 @@ The tick never waits for any of it: it puts units and orders in, and takes what 
 """
 
 import asyncio
-from collections import deque
-from dataclasses import dataclass, replace
+from collections import OrderedDict, deque
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
+from agent.arrivals import Arrival, Arrivals
 from agent.clock import Clock
-from agent.errors import Gone, VenusError
+from agent.errors import Capacity, Gone, VenusError
 from agent.frontends.base import (
     BackendMessage,
     Brief,
@@ -24,40 +25,38 @@ from agent.frontends.base import (
     Step,
     Unit,
 )
-from agent.frontends.limits import check_step
+from agent.frontends.limits import check_info, check_step
 from agent.history import History
 from agent.line import Pcm
 from agent.settings import CallSettings
-from agent.tasks import run_until_one_ends
+from agent.tasks import run_until_one_ends, within
 from agent.timeline.events import (
     DelegateClosed,
     DelegateOpened,
-    Event,
     FaultReported,
     FrontendLost,
     FrontendOpened,
     SpeechArrived,
 )
+from agent.timeline.told import sentence
 from agent.units import FlightWindow
 from media.resample import Resampler
 
 BACKLOG_US = 10_000_000
-"""Input a session may be behind; beyond that it counts as lost."""
+"""Input a session may be behind; beyond that it counts as lost. While we make it wait it may be `MOST_BACKLOG_US` behind."""
+MOST_BACKLOG_US = 60_000_000
+MOST_SPOKEN_US = 1_000_000
+"""Speech read in one tick; then the tick looks how much waits."""
+MOST_ORDERS = 1_000
+"""Orders (acknowledgements above all) that may wait for a session; beyond that it counts as lost."""
+MOST_RESAMPLERS = 8
+"""Utterances resampled side by side. Those left without an end go first, and with them a millisecond of sound."""
 ORDER_WITHIN_S = 5.0
 """Bound on any one call into a session."""
 CLOSE_WITHIN_S = 1.0
 """Bound on giving a session back."""
 SLICE_US = 200_000
 """Speech is resampled in slices of this length, with the loop free in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """An input event that is ready for the next tick. Speech comes with audio, a closed delegation with its private request."""
-
-    event: Event
-    pcm: Pcm | None = None
-    private: str = ""
 
 
 class _Order(Protocol):
@@ -71,7 +70,8 @@ class FrontendLink:
         self, frontend: Frontend, brief: Brief, history: History, rate_hz: int, settings: CallSettings, clock: Clock
     ) -> None:
         self.info = frontend.info
-        self.arrivals: deque[Arrival] = deque()
+        check_info(self.info)
+        self.arrivals = Arrivals()
         self._frontend = frontend
         self._brief = brief
         self._history = history
@@ -82,25 +82,36 @@ class FrontendLink:
         self._attempt = self._epoch = 0
         self._window = FlightWindow(self.info.unit_us)
         self._units: deque[Unit] = deque()
+        self._fed_us = 0
         self._orders: deque[_Order] = deque()
+        self._given_us = self._waited_us = self._spoken_us = 0
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._resamplers: dict[str, Resampler] = {}
+        self._overrun = asyncio.Event()
+        self._resamplers: OrderedDict[str, Resampler] = OrderedDict()
 
     # --- called by the tick ---
 
     def start(self, t: int) -> None:
         """Input begins at `t`."""
+        self._fed_us = t
         self._window.start(t)
 
     def feed(self, unit: Unit) -> None:
         """Queue a unit; while no session is open its audio is lost."""
+        self._fed_us = unit.covers.to_us
         if self._session is None:
-            self._window.start(unit.covers.to_us)
+            self._window.start(self._fed_us)
             return
         self._units.append(unit)
         self._wake.set()
+        if not self._room.is_set():
+            self._waited_us = unit.covers.to_us
+        oldest_us = self._units[0].covers.from_us
+        behind_us = unit.covers.to_us - max(oldest_us, self._waited_us)
+        if behind_us > BACKLOG_US or unit.covers.to_us - oldest_us > MOST_BACKLOG_US:
+            self._overrun.set()
 
     def yield_floor(self, at_us: int, epoch: int) -> None:
         """Tell the frontend that the caller has the floor; speech of `epoch` may come from now on."""
@@ -132,7 +143,8 @@ class FrontendLink:
         self._put(order)
 
     def accept_speech(self, room: bool) -> None:
-        """False: enough speech is waiting to be sent, read no more for now."""
+        """Once a tick. False: enough speech is waiting to be sent, read no more for now."""
+        self._spoken_us = 0
         if room:
             self._room.set()
         else:
@@ -146,17 +158,25 @@ class FrontendLink:
         if self._session is not None:
             self._orders.append(order)
             self._wake.set()
+            if len(self._orders) > MOST_ORDERS:
+                self._overrun.set()
 
     # --- tasks ---
 
     async def open(self, within_us: int) -> None:
-        """Open a session. Raises `Capacity`, `Gone` or `TimeoutError`."""
+        """Open a session. Raises `Capacity`, `Gone` or another of our errors, `TimeoutError` beyond the bound."""
         self._attempt += 1
-        async with asyncio.timeout(within_us / 1e6):
-            brief = replace(self._brief, history=self._history.turns, epoch=self._epoch)
-            self._session = await self._frontend.open(brief)
+        brief = replace(self._brief, history=self._history.turns, epoch=self._epoch)
+        try:
+            self._session = await within(within_us / 1e6, self._frontend.open(brief))
+        except Capacity as error:
+            raise Capacity(_reason(error), error.retry_after_s) from None
+        except TimeoutError:
+            raise
+        except Exception as error:
+            raise Gone(_reason(error)) from error
         info = self.info
-        self.arrivals.append(Arrival(FrontendOpened(info.name, self._attempt, info.unit_us, info.output_rate_hz)))
+        self.arrivals.put(Arrival(FrontendOpened(info.name, self._attempt, info.unit_us, info.output_rate_hz)))
 
     async def run(self) -> None:
         """Serve the open session, rebuild it when it is lost; returns when it cannot be rebuilt."""
@@ -164,70 +184,92 @@ class FrontendLink:
             reason = await self._serve()
             while True:
                 final = self._attempt > self._settings.reopen_tries
-                self.arrivals.append(Arrival(FrontendLost(self._attempt, reason, final)))
+                self.arrivals.put(Arrival(FrontendLost(self._attempt, reason, final)))
                 if final:
                     return
                 try:
                     await self.open(self._settings.reopen_within_us)
                     break
-                except (VenusError, TimeoutError) as error:
-                    reason = str(error) or "it did not open in time"
+                except VenusError as error:
+                    reason = str(error)
+                except TimeoutError:
+                    reason = "it did not open in time"
 
     async def _serve(self) -> str:
         """Run feeder and reader until the session is lost; returns why."""
         session = self._session
         assert session is not None
+        self._overrun.clear()
         try:
-            await run_until_one_ends(self._feeder(session), self._reader(session))
+            await run_until_one_ends(self._feeder(session), self._reader(session), self._overrunning())
             return "the frontend ended its session"
-        except (VenusError, TimeoutError) as error:
-            return str(error) or "the frontend did not answer in time"
+        except TimeoutError:
+            return "the frontend did not answer in time"
+        except Exception as error:
+            return _reason(error)
         finally:
             self._session = None
             self._units.clear()
+            self._window.start(self._fed_us)  # the next session gets nothing of what this one was given
             self._orders.clear()
             self._resamplers.clear()
             await self._close(session)
 
     async def _close(self, session: Session) -> None:
         try:
-            async with asyncio.timeout(CLOSE_WITHIN_S):
-                await session.close()
+            await within(CLOSE_WITHIN_S, session.close())
+            return
         except TimeoutError:
             detail = f"the frontend did not close its session within {CLOSE_WITHIN_S:g} s"
-            self.arrivals.append(Arrival(FaultReported("frontend_close", detail)))
+        except Exception as error:
+            detail = f"the frontend did not close its session: {_reason(error)}"
+        self.arrivals.put(Arrival(FaultReported("frontend_close", detail)))
 
     async def close(self) -> None:
         """Give the slot back, whether `run` ever ran or not."""
         session, self._session = self._session, None
+        self._attempt += 1
         if session:
             await self._close(session)
 
     async def _feeder(self, session: Session) -> None:
-        while True:
+        mine = self._attempt  # a call into the session may outlast it, whoever cancels that: then this is no feeder any more
+        while mine == self._attempt:
             await self._wake.wait()
             self._wake.clear()
-            while self._orders:
+            while self._orders and mine == self._attempt:
                 async with asyncio.timeout(ORDER_WITHIN_S):
                     await self._orders.popleft()(session)
-            while self._units and not self._orders and self._window.open_for(self._units[0]):
+            while mine == self._attempt and self._units and not self._orders and self._window.open_for(self._units[0]):
                 unit = self._units.popleft()
                 self._window.given(unit)
+                self._given_us = unit.covers.to_us
                 async with asyncio.timeout(ORDER_WITHIN_S):
                     await session.feed(unit)
-            if len(self._units) * self.info.unit_us > BACKLOG_US:
-                raise Gone(f"the frontend is {BACKLOG_US // 1_000_000} s behind")
+
+    async def _overrunning(self) -> None:
+        """Beside the feeder, so that a session which takes nothing and cannot be cancelled is given up all the same."""
+        await self._overrun.wait()
+        raise Gone("the frontend takes no input any more and is too far behind")
 
     async def _reader(self, session: Session) -> None:
+        mine = self._attempt
         async for step in session.steps():
-            check_step(step, self._epoch)
+            await self.arrivals.room()
+            if mine != self._attempt:
+                return
+            check_step(step, self._epoch, self._given_us, self.info.output_rate_hz)
             self._window.read(step.covers)
             self._wake.set()
             if isinstance(step, Speech):
                 await self._room.wait()
-                self.arrivals.append(self._spoken(step, await self._at_line_rate(step)))
+                pcm = await self._at_line_rate(step)
+                self.arrivals.put(self._spoken(step, pcm))
+                self._spoken_us += len(pcm) * 1_000_000 // self._rate_hz
+                if self._spoken_us >= MOST_SPOKEN_US:
+                    self._room.clear()
             elif not isinstance(step, Listening):
-                self.arrivals.append(_delegation(step))
+                self.arrivals.put(_delegation(step))
 
     def _spoken(self, step: Speech, pcm: Pcm) -> Arrival:
         event = SpeechArrived(
@@ -249,8 +291,10 @@ class FrontendLink:
         rate, size = self.info.output_rate_hz, self.info.output_rate_hz * SLICE_US // 1_000_000
         if rate == self._rate_hz:
             return step.pcm
-        resampler = self._resamplers.get(step.utterance_id) or Resampler(rate, self._rate_hz)
+        resampler = self._resamplers.pop(step.utterance_id, None) or Resampler(rate, self._rate_hz)
         self._resamplers[step.utterance_id] = resampler
+        if len(self._resamplers) > MOST_RESAMPLERS:
+            self._resamplers.popitem(last=False)
         parts = []
         for start in range(0, len(step.pcm), size):
             parts.append(resampler.push(step.pcm[start : start + size]))
@@ -259,6 +303,12 @@ class FrontendLink:
             del self._resamplers[step.utterance_id]
             parts.append(resampler.flush())
         return np.concatenate(parts) if parts else step.pcm[:0]
+
+
+def _reason(error: Exception) -> str:
+    """Why, as far as it may be told: the message of an error that is not ours may quote what is private."""
+    name = type(error).__name__
+    return sentence(error if isinstance(error, VenusError) else f"the frontend failed ({name})", otherwise=name)
 
 
 def _delegation(step: Step) -> Arrival:

@@ -4,7 +4,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.errors import Refused
 from agent.timeline.kinds import WorkPhase, WorkStatus
+
+LONGEST_RESULT = 20_000
+"""Characters of an outcome that a frontend is given; the rest is cut, visibly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +50,21 @@ class Harness(Protocol):
 
     async def close(self) -> None:
         """The call is over: works that may not outlive it are cancelled. Always safe."""
+
+
+def check_report(report: WorkUpdate | WorkResult) -> None:
+    """Raises `Refused` for what is no report."""
+    if isinstance(report, WorkUpdate):
+        sound = isinstance(report.phase, WorkPhase) and isinstance(report.headline, str)
+    elif isinstance(report, WorkResult):
+        sound = isinstance(report.status, WorkStatus) and isinstance(report.text, str)
+    else:
+        raise Refused(f"the harness reported a {type(report).__name__}, which is no report")
+    if not (sound and isinstance(report.work_id, str)):
+        raise Refused(f"the harness sent a {type(report).__name__} with fields of the wrong kind")
+
+
+def told_text(text: str) -> str:
+    """The text of an outcome as it is given to a frontend: half characters replaced, cut to `LONGEST_RESULT`."""
+    whole = text[: LONGEST_RESULT + 1].encode(errors="replace").decode()
+    return whole if len(whole) <= LONGEST_RESULT else whole[: LONGEST_RESULT - 1] + "…"

@@ -4,13 +4,15 @@ Two marks. *Sent* is exact to the sample; history is cut there. *Heard at onset*
 moment the caller's voice set in: what they were reacting to. A word counts once its last sample counts. Pure.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from dataclasses import dataclass, field
 
 from agent.settings import TICK_US
 from agent.timeline.kinds import Alignment, Word
 
+LONGEST_UTTERANCE = 100_000
+"""Characters of one utterance, each word counted with the space after it: two hours of speech."""
 HISTORY_TICKS = 400
 """How far back the sent position is known: 8 s of ticks in which something was sent."""
 
@@ -35,6 +37,7 @@ class _Script:
     ends: list[int] = field(default_factory=list)
     samples: int = 0
     waiting: list[str] = field(default_factory=list)
+    letters: int = 0
     sent: int = 0
     told: int = 0
 
@@ -71,6 +74,11 @@ class HeardLedger:
     def __contains__(self, utterance_id: str) -> bool:
         return utterance_id in self._scripts
 
+    def takes(self, utterance_id: str, text: str, words: tuple[Word, ...]) -> bool:
+        """Whether the utterance may say so much more."""
+        script = self._scripts.get(utterance_id)
+        return (script.letters if script else 0) + _letters(text, words) <= LONGEST_UTTERANCE
+
     def script(self, utterance_id: str, text: str, words: tuple[Word, ...], alignment: Alignment, samples: int) -> None:
         """A piece of the utterance: `samples` of audio that say `text`.
 
@@ -78,6 +86,7 @@ class HeardLedger:
         the words of the piece share its samples in proportion to their letters.
         """
         script = self._scripts.setdefault(utterance_id, _Script())
+        script.letters += _letters(text, words)
         first, script.samples = script.samples, script.samples + samples
         if words and alignment is not Alignment.CHUNK:
             script.add_waiting(round(words[0].end_us * self._rate / 1e6))
@@ -115,11 +124,11 @@ class HeardLedger:
         return words, new
 
     def next_word_end(self, utterance_id: str) -> int | None:
-        """The sample at which the word being sent ends; None when nothing is known of it."""
+        """The sample at which the word being sent ends, or has just ended; None when nothing is known of it."""
         script = self._scripts.get(utterance_id)
         if script is None:
             return None
-        following = script.words_by(script.sent)
+        following = bisect_left(script.ends, script.sent)
         return script.ends[following] if following < len(script.ends) else None
 
     def close(self, utterance_id: str, onset_us: int | None) -> Account:
@@ -142,3 +151,7 @@ class HeardLedger:
             if spoken == utterance_id and t <= at_us:
                 return start + min(count, (at_us - t) * self._rate // 1_000_000 if at_us < t + TICK_US else count)
         return 0
+
+
+def _letters(text: str, words: tuple[Word, ...]) -> int:
+    return max(len(text), sum(len(word.text) + 1 for word in words))

@@ -8,13 +8,16 @@ from agent.timeline.log import Entry
 
 TURNS = 200
 """Turns remembered; older ones are forgotten."""
+CHARACTERS = 200_000
+"""Characters remembered of all turns together: a brief must fit into one message to a worker."""
 
 
 class History:
     """A view of one timeline."""
 
     def __init__(self) -> None:
-        self._turns: deque[PastTurn] = deque(maxlen=TURNS)
+        self._turns: deque[PastTurn] = deque()
+        self._characters = 0
 
     @property
     def turns(self) -> tuple[PastTurn, ...]:
@@ -25,6 +28,12 @@ class History:
         """A timeline listener."""
         event = entry.event
         if isinstance(event, Transcript) and event.final and event.text:
-            self._turns.append(PastTurn("caller", event.text))
+            self._add(PastTurn("caller", event.text))
         elif isinstance(event, UtteranceEnded) and event.text_sent:
-            self._turns.append(PastTurn("agent", event.text_sent))
+            self._add(PastTurn("agent", event.text_sent))
+
+    def _add(self, turn: PastTurn) -> None:
+        self._turns.append(turn)
+        self._characters += len(turn.text)
+        while len(self._turns) > TURNS or self._characters > CHARACTERS:
+            self._characters -= len(self._turns.popleft().text)

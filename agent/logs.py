@@ -8,20 +8,31 @@ passes between frontend and harness) is never logged at all.
 """
 
 import logging
+import os
 import sys
 import traceback
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import structlog
 
+from agent.errors import Refused
+
 PERSONAL_KEY = "personal"
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 def configure(json: bool = False, personal: bool = False, level: str = "INFO", file: TextIO | None = None) -> None:
-    """Set up logging for this process. `json`: one JSON object a line. `personal`: keep the personal values. To stderr."""
+    """Set up logging for this process. `json`: one JSON object a line. `personal`: keep the personal values. To stderr.
+
+    From then on no log call raises, also when nothing can be written. Raises `Refused` for a level that there is not.
+    """
     out = file or sys.stderr
+    levels = logging.getLevelNamesMapping()
+    if level.upper() not in levels:
+        raise Refused(f"there is no log level {level[:20]!r}: use {', '.join(LEVELS)}")
     processors: list[Any] = [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -32,10 +43,31 @@ def configure(json: bool = False, personal: bool = False, level: str = "INFO", f
     processors.append(structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer(colors=out.isatty()))
     structlog.configure(
         processors=processors,
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(out),
+        wrapper_class=structlog.make_filtering_bound_logger(levels[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Lasting(out))),
         cache_logger_on_first_use=False,
     )
+
+
+def configure_from_environment() -> None:
+    """`VENUS_LOG=json`, `VENUS_LOG_LEVEL`: what one process of ours is told, all of them are. Raises `Refused` as `configure`."""
+    configure(json=os.environ.get("VENUS_LOG") == "json", level=os.environ.get("VENUS_LOG_LEVEL") or "INFO")
+
+
+class _Lasting:
+    """A stream that may be gone (a closed terminal, a full disk): what logs goes on."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._out.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._out.flush()
 
 
 def without_personal(logger: object, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -2,6 +2,8 @@
 
 import gc
 
+from agent.timeline import codec
+
 ALLOCATIONS = 20_000
 """Objects allocated and not freed between two collections of the youngest generation (Python's own figure is 700 to 2000)."""
 YOUNG_PER_OLD = 50
@@ -11,10 +13,11 @@ YOUNG_PER_OLD = 50
 def keep_pace() -> None:
     """Call once, when everything is imported and rendered and no call is up yet.
 
-    What lives by then is never looked at again by the garbage collector, and what comes later is looked at seldom: a full
-    collection over the modules of this project alone takes some 50 ms, in which no tick runs. Calls free what they hold
-    themselves (see `Call`), so little is left for it to find.
+    Encoders that would be built at the first event of their kind are built now. What lives by then is never looked at again by
+    the garbage collector, and what comes later is looked at seldom: a full collection over the modules of this project alone
+    takes some 50 ms, in which no tick runs. Calls free what they hold themselves (see `Call`), so little is left for it to find.
     """
+    codec.prepare()
     gc.collect()
     gc.freeze()
     gc.set_threshold(ALLOCATIONS, YOUNG_PER_OLD, YOUNG_PER_OLD)

@@ -13,6 +13,8 @@ import numpy as np
 from agent.line import Pcm
 from agent.timeline.kinds import Outcome, Role
 
+MOST_WAITING = 64
+"""Utterances in the queue; new ones are refused, lines kept ready only beyond twice as many."""
 REMEMBERED = 256
 """How many ended utterances are remembered, so that their late pieces are known as late."""
 
@@ -71,6 +73,14 @@ class Utterance:
     queued: int = 0
     starved: int = 0
     pieces: deque[Pcm] = field(default_factory=deque)
+
+    def add(self, pcm: Pcm, frame: int) -> None:
+        """More of it. Crumbs are put together to frames, so that what waits is few arrays."""
+        if self.pieces and len(self.pieces[-1]) < frame:
+            self.pieces[-1] = np.concatenate((self.pieces[-1], pcm))
+        else:
+            self.pieces.append(pcm)
+        self.queued += len(pcm)
 
     def take(self, samples: int) -> Pcm:
         """The next `samples` (at most `queued`)."""
@@ -148,7 +158,7 @@ class Playout:
         return not self._queue
 
     def offer(self, utterance_id: str, epoch: int, role: Role, must_hear: bool, pcm: Pcm, final: bool) -> str | None:
-        """Add a piece. Returns None, or why it was refused: `stale_epoch`, `ended`, `ending`, `speaking`.
+        """Add a piece. Returns None, or why it was refused: `stale_epoch`, `ended`, `ending`, `speaking`, `full`.
 
         While draining, utterances that are already queued may be completed; new ones are refused. A backchannel is refused
         while anything else is queued: it has no meaning later.
@@ -165,8 +175,7 @@ class Playout:
         elif known is self.current and self._fading:
             return "stale_epoch"
         if len(pcm):
-            known.pieces.append(pcm)
-            known.queued += len(pcm)
+            known.add(pcm, self._frame)
         known.final = final
         return None
 
@@ -179,6 +188,8 @@ class Playout:
             return "ending"
         if role is Role.BACKCHANNEL and self._queue:
             return "speaking"
+        if len(self._queue) >= (2 * MOST_WAITING if role in KEPT_READY else MOST_WAITING):
+            return "full"
         return None
 
     def duck(self, gain_db: float) -> None:

@@ -23,6 +23,10 @@ from agent.timeline.log import Entry, Timeline
 
 Progress = Callable[[int], None]
 
+LONGEST_CALL_US = 7 * 24 * 3600 * 1_000_000
+"""A time or a setting beyond it is a slip or a corrupt timeline: nothing is computed up to there."""
+LOWEST_DB = -120.0
+"""The lowest gain that can be set; the highest is 0."""
 LONGEST_PIECE_S = 3600
 """No piece of speech is longer; a timeline that says so is corrupt."""
 
@@ -72,6 +76,9 @@ class _Replay:
         self._t = 0
         self._timeline = Timeline()
         self._timeline.subscribe(self._compare)
+        if recorded[-1].t > LONGEST_CALL_US:
+            raise Refused(f"an event at t = {recorded[-1].t / 1e6:.0f} s: no call lasts so long, this timeline is corrupt")
+        _check_settings(started.settings if settings is None else settings)
         if settings is not None:
             started = replace(started, settings=settings)
         self._what_if = settings is not None
@@ -144,11 +151,24 @@ def _text(line: bytes | None) -> str | None:
 def with_changes(settings: CallSettings, changes: dict[str, str]) -> CallSettings:
     """Settings with dotted names changed, e.g. `{"floor.yield_after_us": "400000"}`.
 
-    Raises `Refused` for an unknown name (listing the known ones) or a value that is no number.
+    Raises `Refused` for an unknown name (listing the known ones), a value that is no number, or one out of all bounds.
     """
     for name, value in changes.items():
         settings = _changed(settings, name, name.split("."), value)
+    _check_settings(settings)
     return settings
+
+
+def _check_settings(node: Any, group: str = "") -> None:
+    """Whole numbers are times and counts, the others gains in dB."""
+    for one in fields(node):
+        name, value = group + one.name, getattr(node, one.name)
+        if is_dataclass(value):
+            _check_settings(value, f"{name}.")
+            continue
+        low, high = (0, LONGEST_CALL_US) if isinstance(value, int) else (LOWEST_DB, 0)
+        if not low <= value <= high:
+            raise Refused(f"the setting {name} is out of bounds: it lies between {low} and {high}")
 
 
 def _changed(node: Any, name: str, path: list[str], value: str) -> Any:
@@ -162,7 +182,7 @@ def _changed(node: Any, name: str, path: list[str], value: str) -> Any:
         return replace(node, **{path[0]: _changed(current, name, path[1:], value)})
     try:
         number = type(current)(value)
-        if not isfinite(number):
+        if isinstance(number, float) and not isfinite(number):
             raise ValueError
         return replace(node, **{path[0]: number})
     except ValueError:

@@ -10,11 +10,15 @@ after its end is then a list, not a guess.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
+
+from agent.errors import Gone
+
+T = TypeVar("T")
 
 call_tag: ContextVar[str | None] = ContextVar("call_tag", default=None)
 """The id of the call on whose behalf the running code works; None outside any call."""
@@ -57,14 +61,50 @@ def tasks_of(call_id: str) -> list[asyncio.Task[Any]]:
     return [task for task, tag in list(_tags.items()) if tag == call_id and not task.done()]
 
 
+LEAVE_WITHIN_S = 0.2
+"""How long a task that was cancelled is waited for. One that goes on is left behind: nobody waits for it any longer."""
+
+
+def is_cancelled() -> bool:
+    """Whether somebody cancels the running task. A `CancelledError` without that was let through by what it called."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
 async def run_until_one_ends(*works: Coroutine[Any, Any, None]) -> None:
-    """Run them side by side until the first one returns or raises, which this does too; the others are cancelled and gone."""
+    """Run them side by side until the first one returns or raises, which this does too; the others are cancelled.
+
+    Raises `Gone` when one was cancelled by somebody else than this call.
+    """
+    await _first_of(works, None)
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns or raises, within the bound whatever it does; `TimeoutError` beyond it, `Gone` if it was cancelled."""
+    task: asyncio.Task[T] = await _first_of((work,), seconds)
+    return task.result()
+
+
+async def _first_of(works: Iterable[Coroutine[Any, Any, T]], within_s: float | None) -> asyncio.Task[T]:
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(tasks, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            raise TimeoutError
         for task in done:
+            if task.cancelled():  # not by us, and no reason to end who waits for it
+                raise Gone("it was cancelled")
             task.result()
+        return done.pop()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        left = {task for task in tasks if task.cancel()}
+        for task in left:
+            task.add_done_callback(_forget)
+        if left:
+            await asyncio.wait(left, timeout=LEAVE_WITHIN_S)
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """What a task that nobody waits for still raises is of no interest."""
+    if not task.cancelled():
+        task.exception()

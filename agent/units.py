@@ -7,10 +7,13 @@ import numpy as np
 from agent.frontends.base import UNIT_RATE_HZ, Evidence, Unit
 from agent.line import Pcm
 from agent.settings import TICK_US
+from agent.timeline.events import Transcript
 from agent.timeline.kinds import Span
 
 EVIDENCE_BOUND = 1000
 """Evidence waiting for the next unit, at most; older evidence goes first."""
+EVIDENCE_CHARACTERS = 200_000
+"""Characters of it, at most: a unit must fit into one message to a worker."""
 
 
 class UnitCutter:
@@ -22,11 +25,15 @@ class UnitCutter:
         self._from_us = t
         self._frames: list[Pcm] = []
         self._samples = 0
-        self._evidence: deque[Evidence] = deque(maxlen=EVIDENCE_BOUND)
+        self._evidence: deque[Evidence] = deque()
+        self._characters = 0
 
     def learn(self, evidence: Evidence) -> None:
         """Goes with the unit that is completed next."""
         self._evidence.append(evidence)
+        self._characters += _characters(evidence)
+        while len(self._evidence) > EVIDENCE_BOUND or self._characters > EVIDENCE_CHARACTERS:
+            self._characters -= _characters(self._evidence.popleft())
 
     def push(self, pcm: Pcm) -> list[Unit]:
         """Add samples; returns the units that are complete with them."""
@@ -49,7 +56,12 @@ class UnitCutter:
         self._from_us += self._unit_us
         evidence = tuple(self._evidence)
         self._evidence.clear()
+        self._characters = 0
         return Unit(covers, pcm, evidence)
+
+
+def _characters(evidence: Evidence) -> int:
+    return len(evidence.text) if isinstance(evidence, Transcript) else 0
 
 
 class FlightWindow:

@@ -12,6 +12,10 @@ from agent.timeline.kinds import DeliveryState, Outcome
 
 TELL_WITHIN_US = 10_000_000
 """A frontend that was given an outcome begins to tell it within this bound, or the delivery is dropped."""
+MOST_EVIDENCE = 64
+"""Delegations that were opened and not closed yet; of older ones it is forgotten when that was."""
+MOST_READY = 64
+"""Outcomes that wait to be told; those beyond are dropped."""
 ENDS = {Outcome.FINISHED: DeliveryState.DELIVERED}
 
 
@@ -31,6 +35,7 @@ class Works:
         self._open: dict[str, None] = {}
         self._ready: deque[_Delivery] = deque()
         self._telling: _Delivery | None = None
+        self._alone = False
         self._count = self._deliveries = 0
 
     @property
@@ -41,6 +46,8 @@ class Works:
     def opened(self, event: DelegateOpened) -> None:
         """Evidence is frozen here."""
         self._evidence[event.delegation_id] = event.covers.to_us
+        if len(self._evidence) > MOST_EVIDENCE:
+            del self._evidence[next(iter(self._evidence))]
 
     def closed(self, event: DelegateClosed) -> DelegationCreated:
         """The request is whole: it becomes a work. Without an opening tag the evidence is what the closing step covers."""
@@ -57,6 +64,8 @@ class Works:
         del self._open[event.work_id]
         self._deliveries += 1
         delivery = _Delivery(f"d{self._deliveries}", event.work_id)
+        if len(self._ready) >= MOST_READY:
+            return self._change(delivery, DeliveryState.DROPPED, "too much waits to be told")
         self._ready.append(delivery)
         return self._change(delivery, DeliveryState.READY, event.status.value)
 
@@ -64,7 +73,7 @@ class Works:
         """One tick; `quiet`: neither side speaks. Offers the next outcome, or gives up on one that is not told."""
         telling = self._telling
         if telling is None:
-            if not (quiet and self._ready):
+            if self._alone or not (quiet and self._ready):
                 return None
             self._telling = self._ready.popleft()
             self._telling.since_us = t
@@ -80,13 +89,18 @@ class Works:
             self._telling.since_us += lost_us
 
     def frontend_lost(self) -> DeliveryChanged | None:
-        """What was given to a session that is gone, and not yet begun, is to be given to the next one."""
+        """What was given to a session that is gone, and not yet begun, is to be given to the next one, once there is one."""
+        self._alone = True
         telling = self._telling
         if telling is None or telling.utterance_id is not None:
             return None
         self._telling = None
         self._ready.appendleft(telling)
         return self._change(telling, DeliveryState.READY, "the frontend was lost")
+
+    def frontend_opened(self) -> None:
+        """There is a session again that can tell things."""
+        self._alone = False
 
     def speech(self, attempt_id: str | None, utterance_id: str) -> None:
         """An utterance arrived that tells what was given as `attempt_id` (the delivery's id)."""

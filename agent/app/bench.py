@@ -49,6 +49,8 @@ def run(console: Console, name: str, json_path: Path | None, only: list[str]) ->
     if unknown:
         raise Refused(f"no figure {unknown[0]!r} in {name}: there are {', '.join(module.FIGURES)}")
     wanted = tuple(only) or module.FIGURES
+    if json_path:
+        _check_writable(json_path)
     rows: list[FigureRow] = []
     with console.status(f"measuring {name} …") as status:
         for row in module.run(wanted, lambda text: status.update(f"{name}: {text} …")):
@@ -64,14 +66,26 @@ def run(console: Console, name: str, json_path: Path | None, only: list[str]) ->
         json_path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 
+def _check_writable(path: Path) -> None:
+    """Said before the measuring, which takes minutes."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise Refused(f"the figures cannot go to {path}: {error.strerror}; name another file with --json") from None
+
+
 def _load(name: str) -> Benchmark:
-    for root in (Path.cwd(), Path(__file__).resolve().parents[2]):
-        path = root / "tests" / "bench" / f"{name}.py"
-        if path.is_file():
-            if str(root) not in sys.path:
-                sys.path.insert(0, str(root))
-            return _imported(path)
-    raise Refused(f"there is no benchmark {name!r} here: benchmarks run from a checkout, where they are tests/bench/NAME.py")
+    there: dict[str, Path] = {}
+    for root in (Path(__file__).resolve().parents[2], Path.cwd()):
+        there |= {path.stem: path for path in sorted((root / "tests" / "bench").glob("[!_]*.py"))}
+    if not there:
+        raise Refused(f"there is no benchmark {name!r} here: benchmarks run from a checkout, where they are tests/bench/NAME.py")
+    if name not in there:
+        raise Refused(f"there is no benchmark {name!r}: there are {', '.join(sorted(there))}")
+    root = there[name].parents[2]
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return _imported(there[name])
 
 
 def _imported(path: Path) -> Benchmark:

@@ -86,7 +86,7 @@ def _is_left_over(name: str) -> bool:
 
 def _folders(calls_dir: Path) -> list[Path]:
     if not calls_dir.is_dir():
-        raise Refused(f"there is no folder {calls_dir}: no calls were recorded there")
+        raise Refused(f"there is no folder {calls_dir}, so no calls were recorded there: name another with --calls")
     return [path for path in calls_dir.iterdir() if at.is_call_id(path.name) and not path.is_symlink() and path.is_dir()]
 
 
@@ -113,7 +113,7 @@ def _row(folder: Path) -> CallRow:
 def _summary(folder: Path) -> dict[str, Any] | None:
     path = folder / at.SUMMARY
     try:
-        if path.stat().st_size > _LONGEST_SUMMARY:
+        if not at.is_plain(path) or path.stat().st_size > _LONGEST_SUMMARY:
             return None
         stored = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -1,8 +1,11 @@
 """`venus`: the command line."""
 
+import errno
 import os
+import sys
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -14,31 +17,64 @@ from agent.app import demo as demo_command
 from agent.app import doctor as doctor_command
 from agent.app import replaying, show
 from agent.app.calls import delete_call, find_call, list_calls
+from agent.app.lines import plain
+from agent.app.stopping import Stopping
 from agent.errors import VenusError
+from agent.record.rebuild import rebuild
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Venus Line: a full-duplex voice agent on telephone lines and in meetings.",
 )
-calls_app = typer.Typer(no_args_is_help=True, help="Look at the calls that were recorded.")
+calls_app = typer.Typer(invoke_without_command=True)
 app.add_typer(calls_app, name="calls")
 
-console = Console(highlight=False)
+PIPE_COLUMNS = 160
+"""Where there is no terminal, lines are cut for none: a program or a file reads them."""
+
+_columns_known = (sys.stdout and sys.stdout.isatty()) or "COLUMNS" in os.environ
+console = Console(highlight=False, width=None if _columns_known else PIPE_COLUMNS)
 
 CallsDir = Annotated[Path, typer.Option("--calls", envvar="VENUS_CALLS_DIR", help="The folder that holds the records of calls.")]
 CallId = Annotated[str, typer.Argument(help="The id of a call, or the beginning of one.", metavar="CALL")]
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"venus-line {version('venus-line')}")
+        raise typer.Exit
+
+
+@app.callback()
+def venus(
+    tell_version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_tell_version)
+    ] = False,
+) -> None:
+    """Venus Line: a full-duplex voice agent on telephone lines and in meetings."""
+
+
 @app.command()
 def demo(
-    script: Annotated[Path | None, typer.Argument(help="A rehearsal script; without it the one that comes along.")] = None,
+    script: Annotated[
+        Path | None, typer.Argument(help="A rehearsal script; without it the one that comes along.", metavar="SCRIPT")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where the record goes.", envvar="VENUS_CALLS_DIR")] = Path("calls"),
     fast: Annotated[bool, typer.Option("--fast", help="On virtual time: a minute in well under a second.")] = False,
     open_report: Annotated[bool, typer.Option("--open/--no-open", help="Open the report in the browser at the end.")] = True,
 ) -> None:
     """A scripted caller talks with the scripted agent; the timeline runs in the terminal, the report comes at the end."""
     demo_command.run(console, script, out, fast=fast, open_report=open_report)
+
+
+@calls_app.callback()
+def calls_recorded(context: typer.Context, calls: CallsDir = Path("calls")) -> None:
+    """The calls that were recorded: without a command, a list of them."""
+    command = context.invoked_subcommand
+    if command is None:
+        show.table(console, list_calls(calls), calls)
+    elif (source := context.get_parameter_source("calls")) and source.name == "COMMANDLINE":
+        raise typer.BadParameter(f"--calls stands behind the command: venus calls {command} --calls {calls}")
 
 
 @calls_app.command("list")
@@ -51,6 +87,12 @@ def calls_list(calls: CallsDir = Path("calls")) -> None:
 def calls_show(call: CallId, calls: CallsDir = Path("calls")) -> None:
     """One call as it went, line by line."""
     show.call(console, find_call(calls, call))
+
+
+@calls_app.command("report")
+def calls_report(call: CallId, calls: CallsDir = Path("calls")) -> None:
+    """Make one call's report anew, and what else its record lacks: its recorder was killed, or the disk was full."""
+    console.print(Text(str(rebuild(find_call(calls, call).folder))), soft_wrap=True)
 
 
 @calls_app.command("delete")
@@ -70,7 +112,9 @@ def calls_delete(
 
 @app.command()
 def replay(
-    call: Annotated[str, typer.Argument(help="A call's id (or the beginning of one), its folder, or a timeline.jsonl.")],
+    call: Annotated[
+        str, typer.Argument(help="A call's id (or the beginning of one), its folder, or a timeline.jsonl.", metavar="CALL")
+    ],
     strict: Annotated[bool, typer.Option("--strict", help="Every derived event must come out byte for byte (default).")] = False,
     what_if: Annotated[bool, typer.Option("--what-if", help="Recompute with the settings given by --set.")] = False,
     change: Annotated[
@@ -92,7 +136,7 @@ def doctor(calls: CallsDir = Path("calls")) -> None:
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark, e.g. core.")],
+    name: Annotated[str, typer.Argument(help="Which benchmark, e.g. core.", metavar="NAME")],
     json_path: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file as well.")] = None,
     only: Annotated[list[str] | None, typer.Option("--only", help="Only these figures.", metavar="ID")] = None,
 ) -> None:
@@ -101,13 +145,25 @@ def bench(
 
 
 def main() -> None:
-    """Entry point: what this project raises on purpose is one sentence, not a traceback."""
-    logs.configure(json=os.environ.get("VENUS_LOG") == "json", level=os.environ.get("VENUS_LOG_LEVEL", "INFO"))
+    """Entry point: what this project raises on purpose is one sentence, not a traceback, and a signal ends it in order."""
+    stopping = Stopping()
     try:
+        logs.configure_from_environment()
         app()
     except VenusError as error:
-        Console(stderr=True, highlight=False).print(Text.assemble(("error", "bold red"), " ", str(error)), soft_wrap=True)
-        raise SystemExit(2) from None
+        _fail(str(error))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _fail(f"the output cannot be written: {error.strerror}")
+    except SystemExit as error:
+        raise SystemExit(stopping.status(error.code)) from None
+
+
+def _fail(sentence: str) -> NoReturn:
+    said = "\n".join(plain(line) for line in sentence.splitlines())
+    Console(stderr=True, highlight=False).print(Text.assemble(("error", "bold red"), " ", said), soft_wrap=True)
+    raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """`venus demo`: a scripted call in the terminal, with its record and its report."""
 
 import asyncio
+import os
+import sys
 import webbrowser
 from importlib.resources import files
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from agent.app.lines import plain
 from agent.app.live import LiveCall
 from agent.app.rehearse import Rehearsed, rehearse, rehearse_virtually
 from agent.app.show import figures
@@ -26,16 +28,29 @@ def run(console: Console, path: Path | None, out: Path, *, fast: bool, open_repo
     """Run the demo. Raises `Refused` for a script or a folder that cannot be used."""
     script = load_script(path) if path else load_script(files("agent.app").joinpath("demo.yaml").read_text("utf-8"))
     _make(out)
-    call_id = f"{script.name.replace(' ', '-')}-{wall_now():%Y%m%d-%H%M%S}"
-    console.print(Text.assemble(("Venus Line", "bold"), "  ", (script.about or script.name, "dim")))
+    call_id = _call_id(script.name)
+    console.print(Text.assemble(("Venus Line", "bold"), "  ", (plain(script.about or script.name), "dim")))
     console.print()
-    with LiveCall(console) as live:
-        done = _virtual(script, out, call_id, live) if fast else asyncio.run(_real(script, out, call_id, live))
-    console.print()
+    try:
+        with LiveCall(console) as live:
+            done = _virtual(script, out, call_id, live) if fast else asyncio.run(_real(script, out, call_id, live))
+    except KeyboardInterrupt:
+        _conclude(console, None, out / call_id)
+        raise
     _conclude(console, done, out / call_id)
     report = out / call_id / "report.html"
-    if open_report and report.exists() and console.is_terminal:
+    if open_report and report.exists() and console.is_terminal and _has_screen():
         webbrowser.open(report.resolve().as_uri())
+
+
+def _call_id(name: str) -> str:
+    """The script's name and the moment, to the millisecond: two rehearsals begun in one second are two calls."""
+    return f"{name[:40].replace(' ', '-')}-{wall_now():%Y%m%d-%H%M%S-%f}"[:-3]
+
+
+def _has_screen() -> bool:
+    """Without one a text browser would take the terminal over."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def _make(out: Path) -> None:
@@ -56,13 +71,16 @@ async def _real(script: Script, out: Path, call_id: str, live: LiveCall) -> Rehe
         return await rehearse(script, recorder=recorder, call_id=call_id, listener=live.learn)
 
 
-def _conclude(console: Console, done: Rehearsed, folder: Path) -> None:
-    console.print(figures(folder))
-    result = replay(done.entries)
-    check(result)
-    table = Table.grid(padding=(0, 2))
-    table.add_row(Text("replay", style="dim"), f"{result.derived} derived events came out again, byte for byte")
-    table.add_row(Text("record", style="dim"), Text(str(folder)))
+def _conclude(console: Console, done: Rehearsed | None, folder: Path) -> None:
+    """Figures, proof and places; `done` is None when the call was stopped, and is then not replayed."""
+    console.print()
+    table = figures(folder)
+    if done:
+        result = replay(done.entries)
+        check(result)
+        table.add_row(Text("replay", style="dim"), f"{result.derived} derived events came out again, byte for byte")
+    if folder.exists():
+        table.add_row(Text("record", style="dim"), Text(str(folder)))
     if (folder / "report.html").exists():
         table.add_row(Text("report", style="dim"), Text(str(folder / "report.html"), style="bold"))
     console.print(table)

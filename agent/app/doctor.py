@@ -11,6 +11,7 @@ from pathlib import Path
 
 import av
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from agent.clock import LoopClock
@@ -47,8 +48,10 @@ def run(console: Console, calls_dir: Path) -> bool:
     for look in (_python, _packages, _codec, lambda: _disk(calls_dir), _pace):
         for finding in look():
             good = good and finding.good
-            mark = Text("✓ ", style="green") if finding.good else Text("✗ ", style="bold red")
-            console.print(Text.assemble(mark, f"{finding.name:<10}", (finding.seen, "dim" if finding.good else "default")))
+            mark = Text("✓", style="green") if finding.good else Text("✗", style="bold red")
+            row = Table.grid(padding=(0, 1, 0, 0))
+            row.add_row(mark, f"{finding.name:<8}", Text(finding.seen, style="dim" if finding.good else "default"))
+            console.print(row)
             if not finding.good:
                 console.print(Text.assemble("  → ", finding.advice), style="yellow")
     console.print("\nThis machine can carry calls." if good else "\nMend what is marked ✗, then run this again.")
@@ -88,7 +91,7 @@ def _codec() -> Iterator[Finding]:
 
 def _disk(calls_dir: Path) -> Iterator[Finding]:
     folder = next(path for path in (calls_dir.resolve(), *calls_dir.resolve().parents) if path.exists())
-    writable = os.access(folder, os.W_OK | os.X_OK)
+    writable = folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
     yield Finding("records", writable, f"{calls_dir.resolve()}", f"{folder} cannot be written: choose another with --calls")
     status = os.statvfs(folder)
     free = status.f_bavail * status.f_frsize
@@ -102,7 +105,7 @@ def _pace() -> Iterator[Finding]:
     yield Finding(
         "pace",
         p99 <= WORST_P99_MS,
-        f"20 ms ticks are late by {p99:.1f} ms (99th percentile), {worst:.1f} ms at worst, over {PACE_S:g} s",
+        f"20 ms ticks are late by {min(p99, worst):.1f} ms (99th percentile), {worst:.1f} ms at worst, over {PACE_S:g} s",
         "this machine is too busy for live audio: stop other work, or give the process a core of its own",
     )
 

@@ -1,5 +1,6 @@
 """Timeline entries as lines for a terminal: one short sentence in one of five lanes."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,14 @@ from agent.timeline.log import Entry
 
 LANES = {"caller": "cyan", "agent": "green", "floor": "yellow", "work": "magenta", "line": "blue", "fault": "red"}
 """Colour of each lane."""
+
+
+_OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Text of others without what a terminal obeys: control characters, line ends, changes of the writing direction."""
+    return _OBEYED.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,10 @@ def line_of(entry: Entry) -> TerminalLine | None:
     """The line of an entry, or None where it says nothing to a person (samples sent, partial words)."""
     told = _TELL.get(type(entry.event))
     lane_text = told(entry.event) if told else None
-    return TerminalLine(entry.t, *lane_text) if lane_text else None
+    if not lane_text:
+        return None
+    lane, text, *faint = lane_text
+    return TerminalLine(entry.t, lane, plain(text), *faint)
 
 
 Told = tuple[str, str] | tuple[str, str, bool] | None

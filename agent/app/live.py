@@ -1,5 +1,7 @@
 """A running call in the terminal: its clock, both levels, and the timeline as it grows."""
 
+from contextlib import suppress
+
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -41,10 +43,15 @@ class LiveCall:
 
     def __exit__(self, *exc: object) -> None:
         if self._live:
-            self._live.stop()
+            with suppress(OSError):
+                self._live.stop()
 
     def learn(self, entry: Entry) -> None:
-        """The timeline listener."""
+        """The timeline listener. A terminal that was closed is no reason for the call to fail."""
+        with suppress(OSError):
+            self._show(entry)
+
+    def _show(self, entry: Entry) -> None:
         self._t = entry.t
         match entry.event:
             case VoiceStarted():

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.app.calls import find_call
-from agent.app.lines import clock_text
-from agent.errors import Fault, Refused
+from agent.app.lines import clock_text, plain
+from agent.errors import Fault, Gone, Refused
+from agent.record.folder import TIMELINE
 from agent.replay import Replayed, replay, with_changes
 from agent.settings import CallSettings
 from agent.timeline.codec import read
@@ -22,9 +23,11 @@ def timeline_of(call: str, calls_dir: Path) -> Path:
     path = Path(call)
     if path.is_file():
         return path
-    if (path / "timeline.jsonl").is_file():
-        return path / "timeline.jsonl"
-    return find_call(calls_dir, call).folder / "timeline.jsonl"
+    if (path / TIMELINE).is_file():
+        return path / TIMELINE
+    if "/" in call or path.suffix == ".jsonl" or call in (".", ".."):
+        raise Gone(f"there is no timeline at {call}: give a call's id, its folder or its {TIMELINE}")
+    return find_call(calls_dir, call).folder / TIMELINE
 
 
 def run(console: Console, path: Path, *, what_if: bool, changes: list[str]) -> None:
@@ -54,7 +57,7 @@ def _changed(entries: list[Entry], changes: list[str]) -> CallSettings:
 
 def _replayed(console: Console, entries: list[Entry], settings: CallSettings | None) -> Replayed:
     columns = (TextColumn("replaying"), BarColumn(), TextColumn("{task.fields[at]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("replay", total=max(1, entries[-1].t if entries else 1), at="")
         return replay(entries, settings, lambda t: progress.update(task, completed=t, at=clock_text(t)))
 
@@ -76,7 +79,7 @@ def _tell_difference(console: Console, result: Replayed) -> None:
     difference = result.difference
     console.print(f"first difference at {clock_text(difference.t)} (seq {difference.seq}):", markup=False)
     for name, line in (("recorded", difference.recorded), ("replayed", difference.replayed)):
-        console.print(Text.assemble((f"  {name}  ", "dim"), line or "nothing"))
+        console.print(Text.assemble((f"  {name}  ", "dim"), plain(line or "nothing")), soft_wrap=True)
 
 
 def _tell_what_if(console: Console, result: Replayed, changes: list[str]) -> None:

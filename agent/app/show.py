@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.app.calls import CallRow
-from agent.app.lines import line_of
+from agent.app.lines import line_of, plain
 from agent.app.live import styled
 from agent.timeline.codec import read
 
@@ -19,16 +19,18 @@ def table(console: Console, rows: list[CallRow], calls_dir: Path) -> None:
     if not rows:
         console.print(f"No calls are recorded in {calls_dir}. `venus demo` makes one.", markup=False)
         return
-    listing = Table(box=None, padding=(0, 2), header_style="dim")
-    for name, justify in (("call", "left"), ("started", "left"), ("lasted", "right"), ("turns", "right"), ("ended", "left")):
-        listing.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    listing = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for name in ("call", "started", "lasted", "turns", "ended"):  # in a narrow window all wrap but the id, which is copied
+        listing.add_column(
+            name, justify="right" if name in ("lasted", "turns") else "left", no_wrap=name in ("call", "lasted", "turns")
+        )
     for row in rows:
-        end = (row.end or row.state).replace("_", " ")
+        end = plain(row.end or row.state).replace("_", " ")
         state = Text(end, style="yellow" if row.state != "complete" else "default")
         lasted = f"{row.lasted_s:.1f} s" if row.lasted_s is not None else "–"
         listing.add_row(
             Text(row.call_id, style="bold"),
-            (row.started or "–").replace("T", " ")[:19],
+            Text(plain(row.started or "–").replace("T", " ")[:19]),
             lasted,
             "–" if row.turns is None else str(row.turns),
             state,
@@ -55,6 +57,7 @@ def figures(folder: Path) -> Table:
         grid.add_row(Text("summary", style="dim"), Text("there is none: the record is incomplete", style="yellow"))
         return grid
     for name, value in _rows(summary):
+        value.plain = plain(value.plain)
         grid.add_row(Text(name, style="dim"), value)
     return grid
 

@@ -13,12 +13,13 @@ T = TypeVar("T")
 class Outbox(Generic[T]):
     """When `limit` items wait, `room` makes the writer wait: nothing is dropped, and the sender of units sees the lag.
 
-    One `put` may pass the limit by what a single unit gives. One reader at a time.
+    One `put` may pass the limit by what a single unit gives. Heavy items count as `weight` items. One reader at a time.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._items: deque[T] = deque()
+        self._items: deque[tuple[T, int]] = deque()
+        self._weight = 0
         self._ended = asyncio.Event()
         self._error: Gone | None = None
         self._filled, self._room = asyncio.Event(), asyncio.Event()
@@ -39,14 +40,16 @@ class Outbox(Generic[T]):
         if self.ended:
             raise self._error or Gone("the session is closed")
 
-    def put(self, items: Iterable[T]) -> None:
+    def put(self, items: Iterable[T], weight: int = 1) -> None:
         """Add items, in order; nothing happens once the box is ended."""
         if self.ended:
             return
-        self._items.extend(items)
+        for item in items:
+            self._items.append((item, weight))
+            self._weight += weight
         if self._items:
             self._filled.set()
-        if len(self._items) >= self._limit:
+        if self._weight >= self._limit:
             self._room.clear()
 
     def end(self, error: Gone | None = None) -> None:
@@ -54,14 +57,18 @@ class Outbox(Generic[T]):
         if self.ended:
             if error is None:
                 self._error = None
-                self._items.clear()
+                self._drop()
             return
         self._error = error
         if error is None:
-            self._items.clear()
+            self._drop()
         self._ended.set()
         self._filled.set()
         self._room.set()
+
+    def _drop(self) -> None:
+        self._items.clear()
+        self._weight = 0
 
     async def ended_within(self, seconds: float) -> bool:
         """Wait for the end, at most so long."""
@@ -75,8 +82,9 @@ class Outbox(Generic[T]):
     async def __aiter__(self) -> AsyncIterator[T]:
         while True:
             while self._items:
-                item = self._items.popleft()
-                if len(self._items) < self._limit:
+                item, weight = self._items.popleft()
+                self._weight -= weight
+                if self._weight < self._limit:
                     self._room.set()
                 yield item
             if self.ended:

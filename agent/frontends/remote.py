@@ -28,6 +28,9 @@ CLOSE_WITHIN_S = 0.8
 """A worker that has not given the slot back by then is left alone with it."""
 WAITING = 256
 """Steps that may wait for the reader; beyond it the worker is made to wait."""
+STEP_BYTES = 16_384
+"""A longer message counts as several steps: what waits is never more than 4 MiB and one message."""
+LONGEST_RETRY_S = 3_600
 
 Sent = TypeVar("Sent")
 Received = TypeVar("Received")
@@ -74,7 +77,7 @@ class _Stream(Generic[Sent, Received, Item]):
             while (message := await self._next()) is not None:
                 with suppress(Gone):  # closed by us: read on to the end of the stream, keep nothing
                     await self.box.room()
-                self.box.put((self._read(message),))
+                self.box.put((self._read(message),), weight=1 + _size(message) // STEP_BYTES)
             lost = Gone(f"the session was lost: {await _reason(self._call)}")
         except _BROKEN:
             lost = Gone(f"the session was lost: {await _reason(self._call)}")
@@ -129,6 +132,11 @@ class _Stream(Generic[Sent, Received, Item]):
             await asyncio.gather(reader, return_exceptions=True)
 
 
+def _size(message: Any) -> int:
+    size: int = message.ByteSize()
+    return size
+
+
 async def _reason(call: "grpc.aio.StreamStreamCall[Any, Any]") -> VenusError:
     """Why a stream has ended, from its status."""
     try:
@@ -142,8 +150,8 @@ async def _reason(call: "grpc.aio.StreamStreamCall[Any, Any]") -> VenusError:
 def _error(code: grpc.StatusCode, details: str | None, trailing: dict[str, Any]) -> VenusError:
     """gRPC itself says RESOURCE_EXHAUSTED as well, to messages that are too long; a worker adds when to try again."""
     retry = str(trailing.get("retry-after", ""))
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and retry.isascii() and retry.isdigit():
-        return Capacity(details or "the worker is full", int(retry))
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and retry.isascii() and retry.isdigit() and len(retry) < 10:
+        return Capacity(details or "the worker is full", min(int(retry), LONGEST_RETRY_S))
     if code is grpc.StatusCode.INVALID_ARGUMENT:
         return Refused(details or "the worker does not accept this")
     if code is grpc.StatusCode.OK:

@@ -20,14 +20,20 @@ from pydantic import (
 )
 
 from agent.errors import Refused
-from agent.frontends.yaml_lines import Lines, read_yaml
+from agent.frontends.script_sentences import sentence
+from agent.frontends.yaml_lines import read_yaml
 from agent.timeline.kinds import WorkPhase, WorkStatus
 
 LONGEST_FILE = 1_000_000
 """Longest script that is read, bytes."""
 
+LONGEST_NOISE_MS = 600_000
+"""Longest burst of noise: as long as a sound file may be."""
+
 Ms = Annotated[int, Field(ge=0, le=4 * 3600 * 1000)]
 """A time or a duration in milliseconds, up to four hours."""
+Lasting = Annotated[int, Field(ge=1, le=4 * 3600 * 1000)]
+"""A stretch of time in milliseconds that is not nothing."""
 Nth = Annotated[int, Field(ge=1, le=100_000)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
@@ -44,7 +50,7 @@ class _Part(BaseModel):
 
 def _exactly_one(part: _Part, names: tuple[str, ...], what: str) -> None:
     """A yes/no action counts only when it is yes."""
-    given = [name for name in names if getattr(part, name) not in (None, False)]
+    given = [name for name in names if getattr(part, name)]
     if not given:
         raise ValueError(f"says nothing to do: give {what}, one of {', '.join(names)}")
     if len(given) > 1:
@@ -57,12 +63,24 @@ def _existing_file(path: Path | None, info: ValidationInfo) -> Path | None:
         return None
     folder = (info.context or {}).get("folder")
     found = Path(folder, path) if folder else path
-    if not found.is_file():
+    try:
+        there = found.is_file()
+    except OSError:  # a name too long for a file
+        there = False
+    if not there:
         raise ValueError(f"no sound file {found}")
     return found
 
 
+def _belong(part: _Part, options: tuple[str, ...], acts: tuple[str, ...]) -> None:
+    """Options that change nothing are errors, as misspelt ones are."""
+    idle = [name for name in options if name in part.model_fields_set]
+    if idle and not any(getattr(part, act) for act in acts):
+        raise ValueError(f"`{idle[0]}` belongs to {', '.join(acts)} and does nothing here")
+
+
 AGENT_ACTS = ("say", "wav", "backchannel", "delegate", "stay_silent", "lag_ms", "die")
+AGENT_SPEECH = ("say", "wav", "backchannel")
 CALLER_ACTS = ("say", "wav", "noise_ms", "press", "hang_up", "mute_ms", "vanish")
 
 
@@ -88,7 +106,7 @@ class AgentTurn(_Part):
     """Hand over this private request; it is never spoken."""
     stay_silent: bool = False
     """Do nothing: for an `inject` that is not to be answered by the default line."""
-    lag_ms: Ms | None = None
+    lag_ms: Lasting | None = None
     """Stand still for so long: nothing is read and nothing comes out, then everything at once."""
     die: bool = False
     """The session is lost."""
@@ -120,6 +138,8 @@ class AgentTurn(_Part):
             raise ValueError("`wav` and `text` go together: `text` is what is spoken in the file")
         if self.wav is not None and self.words == "exact":
             raise ValueError("the times of the words in a `wav` are not known exactly: `words` is estimated or chunk")
+        _belong(self, ("takes_ms",), ("delegate",))
+        _belong(self, ("chunk_ms", "speed_x", "proactive", "words"), AGENT_SPEECH)
         return self
 
 
@@ -160,13 +180,13 @@ class CallerAct(_Part):
     """Speak this."""
     wav: Path | None = None
     """Play this file (WAV or FLAC, beside the script); `text` says what is spoken in it."""
-    noise_ms: Ms | None = None
+    noise_ms: Annotated[int, Field(ge=1, le=LONGEST_NOISE_MS)] | None = None
     """A burst of noise of this length, at `level_dbfs`."""
     press: Annotated[str, Field(pattern=r"^[0-9*#A-D]{1,64}$")] | None = None
     """Press these keys."""
     hang_up: bool = False
     """End the call properly."""
-    mute_ms: Ms | None = None
+    mute_ms: Lasting | None = None
     """Send silence for so long, whatever is being said."""
     vanish: bool = False
     """Stop sending without a word: the network is gone."""
@@ -187,6 +207,7 @@ class CallerAct(_Part):
         _exactly_one(self, CALLER_ACTS, "an act")
         if self.text is not None and self.wav is None:
             raise ValueError("`text` says what is spoken in a `wav`; to speak a text use `say`")
+        _belong(self, ("level_dbfs",), ("say", "wav", "noise_ms"))
         return self
 
     @property
@@ -298,7 +319,7 @@ class Script(_Part):
 
 def _whole(value: object) -> object:
     """Literals of numbers do not accept the text that YAML scalars are read as."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else value
 
 
 def load_script(source: Path | str) -> Script:
@@ -313,10 +334,15 @@ def load_script(source: Path | str) -> Script:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise Refused(f"{name}: not valid YAML: {error.problem or error.context}, line {line}") from None
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise Refused(f"{name}: not valid YAML: the character #x{error.character:04x} may not stand there, line {line}") from None
+    except yaml.YAMLError as error:
         raise Refused(f"{name}: not valid YAML: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise Refused(f"{name}: not valid YAML: brackets are nested too deep") from None
     except ValidationError as error:
-        raise Refused(f"{name}: {_sentence(error, lines)}") from None
+        raise Refused(f"{name}: {sentence(error, lines)}") from None
 
 
 def _read(path: Path) -> str:
@@ -331,16 +357,3 @@ def _read(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refused(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
-
-
-def _sentence(error: ValidationError, lines: Lines) -> str:
-    first = error.errors(include_url=False)[0]
-    # pydantic also names the alternatives of a union; keys of ours are identifiers.
-    where = tuple(part for part in first["loc"] if isinstance(part, int) or part.isidentifier())
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".") or "the script"
-    reason = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        reason = "this key is not known here: look for a misspelling"
-    elif first["type"] == "missing":
-        reason = "this key is missing"
-    return f"{place}: {reason[0].lower() + reason[1:]}, line {lines.of(where)}"

@@ -138,7 +138,8 @@ def load_wav(path: Path, rate_hz: int) -> Pcm:
         with av.open(str(path.resolve()), options=allowed) as container:
             pcm = _decoded(container, rate_hz, path)
     except (av.FFmpegError, OSError, ValueError, IndexError) as error:
-        raise Refused(f"cannot read {path} as WAV or FLAC ({error}): convert it to 16 bit PCM WAV") from None
+        reason = getattr(error, "strerror", None) or error
+        raise Refused(f"cannot read {path} as WAV or FLAC ({reason}): convert it to 16 bit PCM WAV") from None
     if not len(pcm):
         raise Refused(f"{path} holds no sound")
     return pcm

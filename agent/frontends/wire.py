@@ -24,6 +24,7 @@ from agent.frontends.base import (
     Step,
     Unit,
 )
+from agent.frontends.limits import check_info
 from agent.line import Pcm
 from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
 from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
@@ -189,9 +190,7 @@ def info_to_wire(info: FrontendInfo) -> pb.FrontendInfo:
 
 def read_info(message: pb.FrontendInfo) -> FrontendInfo:
     """A declaration from the wire. Raises `Refused` when no call could be run with it."""
-    if not 0 < message.unit_us <= LONGEST_SPAN_US or not 8_000 <= message.output_rate_hz <= 48_000:
-        raise Refused(f"the worker declares units of {message.unit_us} µs and speech at {message.output_rate_hz} Hz")
-    return FrontendInfo(
+    info = FrontendInfo(
         name=message.name,
         unit_us=message.unit_us,
         output_rate_hz=message.output_rate_hz,
@@ -200,6 +199,8 @@ def read_info(message: pb.FrontendInfo) -> FrontendInfo:
         languages=tuple(message.languages),
         voice=message.voice,
     )
+    check_info(info)
+    return info
 
 
 def step_to_wire(step: Step) -> Iterator[pb.FrontendOutput]:

@@ -16,6 +16,8 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+import structlog
+
 from agent.clock import Clock
 from agent.errors import Gone, Refused, Timeout, VenusError
 from agent.line import Pcm
@@ -39,6 +41,8 @@ _KILLED_WITHIN_S = 1.0
 _DIED = "the recorder process died"
 _CLOSED_EARLY = "the recorder was closed before the record was finished"
 
+log = structlog.get_logger("venus.record")
+
 
 class RecorderClient:
     """Starts one recorder process for all calls and a new one when it dies; use it as an async context manager.
@@ -52,7 +56,12 @@ class RecorderClient:
         self.calls_dir = calls_dir.absolute()
         self._clock = clock
         self._options = [name for name, wanted in (("--no-audio", audio), ("--no-report", report)) if not wanted]
-        self._limit = buffer_bytes
+        self.room_for_audio = buffer_bytes
+        """Bytes that may wait before audio is left out."""
+        self.room_for_lines = 2 * buffer_bytes
+        """Bytes that may wait before the timeline is given up."""
+        self.room_for_orders = sys.maxsize
+        """Orders to open and close always pass: there are two a call."""
         self._handles = count(1)
         self._calls: dict[int, ProcessCall] = {}
         self._out: deque[memoryview] = deque()
@@ -102,7 +111,10 @@ class RecorderClient:
         return call
 
     async def close(self, within_s: float = 15.0) -> None:
-        """Let the recorder finish, at most so long, then stop it. Calls that are still open end as incomplete."""
+        """Let the recorder finish, at most so long, then kill it. Calls that are still open end as incomplete.
+
+        Cancelling the wait leaves the recorder to finish alone.
+        """
         self._closed = True
         deadline_us = self._clock.now_us() + round(within_s * 1e6)
         try:
@@ -112,6 +124,10 @@ class RecorderClient:
                     self._sock.shutdown(socket.SHUT_WR)
             await self._until(lambda: self._sock is None, deadline_us)
             await self._until(self._all_reaped, deadline_us)
+        except asyncio.CancelledError:  # nobody waits any more: it finishes the records by itself, then it ends
+            self._lose(_CLOSED_EARLY)
+            self._dead.clear()
+            raise
         finally:
             self._lose(_CLOSED_EARLY)
             for process in self._dead:
@@ -173,6 +189,8 @@ class RecorderClient:
         self._out.clear()
         self._queued = 0
         calls, self._calls = self._calls, {}
+        if calls or not self._closed:
+            log.error("the recorder is gone", detail=why, calls_not_recorded=len(calls))
         for call in calls.values():
             call.lost(f"the record is incomplete: {why}")
 
@@ -181,21 +199,6 @@ class RecorderClient:
         return not self._dead
 
     # --- the socket -------------------------------------------------------------------------------------------------------
-
-    @property
-    def room_for_audio(self) -> int:
-        """Bytes that may wait before audio is left out."""
-        return self._limit
-
-    @property
-    def room_for_lines(self) -> int:
-        """Bytes that may wait before the timeline is given up."""
-        return 2 * self._limit
-
-    @property
-    def room_for_orders(self) -> int:
-        """Orders to open and close always pass: there are two a call."""
-        return sys.maxsize
 
     def send(self, message: bytes, room: int) -> bool:
         """Send or queue a whole frame if then at most `room` bytes wait; False: nothing of it was sent."""
@@ -251,16 +254,20 @@ class RecorderClient:
             return
         for message in self._frames.feed(data):
             call = self._calls.get(message.handle)
-            if call is None:
-                continue
-            if message.kind is Kind.FAILED:
-                call.failed(message.payload.decode(errors="replace"))
-            elif message.kind is Kind.REFUSED:
-                del self._calls[message.handle]
-                call.lost(message.payload.decode(errors="replace"))
-            elif message.kind is Kind.CLOSED:
-                del self._calls[message.handle]
-                call.done()
+            if call is not None:
+                self._told(call, message.kind, message.payload.decode(errors="replace"))
+
+    def _told(self, call: "ProcessCall", kind: Kind, sentence: str) -> None:
+        if sentence:
+            log.warning("a record is not whole", call_id=call.call_id, detail=sentence)
+        if kind is Kind.FAILED:
+            call.failed(sentence)
+            return
+        del self._calls[call.handle]
+        if sentence:
+            call.lost(sentence)
+        else:
+            call.done()
 
 
 class ProcessCall:

@@ -13,6 +13,7 @@ Folders are 0700 and files 0600 whatever the umask: a record is somebody's conve
 import fcntl
 import os
 import re
+import stat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -91,13 +92,27 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
-def lock(file: BinaryIO) -> None:
-    """Mark the record as being written; the mark goes with the process, however that ends."""
+def lock(file: BinaryIO) -> int:
+    """Mark the record as being written, also after `file` is closed; returns a descriptor that carries the mark.
+
+    The mark goes with that descriptor or with the process, however that ends. Raises `OSError`.
+    """
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return os.dup(file.fileno())
+
+
+def is_plain(path: Path) -> bool:
+    """There is a file, and reading it ends: no link, pipe or device."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def is_being_written(folder: Path) -> bool:
     """Some process is writing this record now."""
+    if not is_plain(folder / TIMELINE):
+        return False
     try:
         with (folder / TIMELINE).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

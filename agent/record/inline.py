@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from agent.errors import Gone
 from agent.line import Pcm
 from agent.record import folder as at
 from agent.record.recorder import OnFailure
@@ -55,6 +56,7 @@ class InlineCall:
         self._recorder = recorder
         self._ticks = 0
         self._closed = False
+        self._gone = ""
         self._writer = recorder.writer(self, rate_hz)
 
     def entry(self, line: bytes) -> None:
@@ -75,7 +77,7 @@ class InlineCall:
         """As `CallRecorder.close`; everything is on disk when it returns."""
         if not self._closed:
             self._closed = True
-            self._writer.close(end_us)
+            self._gone = self._writer.close(end_us)
             self._recorder.forget(self.call_id)
             self._on_failure = None
 
@@ -85,7 +87,9 @@ class InlineCall:
         self.close(0)
 
     async def written(self) -> Path:
-        """The folder."""
+        """As `CallRecorder.written`."""
+        if self._gone:
+            raise Gone(self._gone)
         return self._writer.folder
 
     def failed(self, sentence: str) -> None:

@@ -8,14 +8,15 @@ import json
 import os
 import signal
 import socket
-import sys
 import threading
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import structlog
+
+from agent import logs
 from agent.errors import Refused, VenusError
 from agent.record import folder as at
 from agent.record.wire import Frame, FrameReader, Kind, frame, split_batch, ticks
@@ -23,6 +24,8 @@ from agent.record.writer import CallWriter
 
 _READ_BYTES = 1 << 18
 _NICENESS = 5
+
+log = structlog.get_logger("venus.recorder")
 
 
 class _OpenCall:
@@ -79,7 +82,7 @@ class RecorderServer:
         except VenusError as error:
             self._give_up(message.handle, str(error))
         except Exception as error:
-            traceback.print_exc()
+            log.exception("the recorder failed")
             self._give_up(message.handle, f"fault of the recorder ({type(error).__name__})")
 
     def _dispatch(self, message: Frame) -> None:
@@ -109,11 +112,11 @@ class RecorderServer:
 
     def _finish(self, handle: int, writer: CallWriter, lost: list[str]) -> None:
         try:
-            writer.finish(lost)
+            missing = writer.finish(lost)
         except Exception as error:
-            traceback.print_exc()
-            self._send(Kind.FAILED, handle, f"the record could not be finished: {type(error).__name__}".encode())
-        self._send(Kind.CLOSED, handle)
+            log.exception("a record could not be finished")
+            missing = f"the record could not be finished: {type(error).__name__}"
+        self._send(Kind.CLOSED, handle, missing.encode())
 
     def _give_up(self, handle: int, why: str) -> None:
         call = self._calls.get(handle)
@@ -133,10 +136,11 @@ def serve(descriptor: int, calls_dir: Path, *, audio: bool = True, report: bool 
         signal.signal(number, signal.SIG_IGN)
     os.umask(0o077)
     os.nice(_NICENESS)
+    logs.configure_from_environment()
     with socket.socket(fileno=descriptor) as sock:
         try:
             RecorderServer(sock, calls_dir, audio=audio, report=report).run()
         except Refused as error:
-            print(f"recorder: {error}", file=sys.stderr)
+            log.error("the recorder ends", detail=str(error))
             return 1
     return 0

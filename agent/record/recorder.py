@@ -30,7 +30,8 @@ class CallRecorder(Protocol):
         """The call ended at `end_us`; its audio is as long. Further calls do nothing."""
 
     async def written(self) -> Path:
-        """The folder, once everything is in it. Raises `Gone` when the recorder died, `Timeout` after its bound."""
+        """The folder, once everything is in it. Raises `Gone` when the recorder died or could not even say
+        what is missing (a full disk, a folder that was taken away), `Timeout` after its bound."""
 
 
 class Recorder(Protocol):

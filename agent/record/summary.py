@@ -3,6 +3,7 @@
 Each key is explained in docs/reference/record.md.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,11 @@ MOST_KEYS = 100
 
 LATENCY_STEP_MS = 10
 _LONGEST_LATENCY_MS = 600_000
+
+
+def encoded(summary: dict[str, Any]) -> bytes:
+    """The content of `summary.json`."""
+    return (json.dumps(summary, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 class CallSummary:

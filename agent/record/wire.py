@@ -6,7 +6,7 @@
     BATCH   → lines u32 │ lines of the timeline │ ticks of audio
     CLOSE   → {"end_us", "lost": [sentence, …]}
     FAILED  ← sentence                                  a part of the record stopped
-    CLOSED  ←                                           everything of the call is on disk
+    CLOSED  ← sentence                                  everything of the call is on disk; else why it has no summary
     REFUSED ← sentence                                  the call is not recorded at all
 
 A tick of audio is `t_us i64 │ caller_ago_us u32 │ sides u8 │ caller samples? │ agent samples?`; a side that is not there is

@@ -5,8 +5,7 @@ It blocks on the disk and on the encoder, so it is never used under a loop that 
 Each part (timeline, audio, peaks, summary, report) may fail alone: it stops there, a sentence says so, the others go on.
 """
 
-import json
-import sys
+import os
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from agent.line import Pcm
 from agent.record import folder as at
 from agent.record.peaks import Peaks
 from agent.record.placement import Placement
-from agent.record.summary import CallSummary
+from agent.record.summary import CallSummary, encoded
 from agent.record.wire import Stereo
 from agent.settings import TICK_US
 from agent.timeline import codec
@@ -82,7 +81,7 @@ class CallWriter:
         """Makes the folder. Raises `Refused` when it exists, cannot be named after a call or cannot be written."""
         if rate_hz < 50 or rate_hz % 50:
             raise Refused(f"audio at {rate_hz} Hz cannot be recorded: 20 ms must be a whole number of samples")
-        self._call_id = at.check_call_id(folder.name)
+        call_id = at.check_call_id(folder.name)
         at.create_folder(folder)
         self.folder = folder
         self.failures: dict[str, str] = {}
@@ -92,14 +91,15 @@ class CallWriter:
         self._on_failure = on_failure
         self._t_us = 0
         self._lines_seen = 0
-        self._summary = CallSummary(self._call_id)
+        self._summary = CallSummary(call_id)
         self._peaks = Peaks(rate_hz) if audio else None
         self._placement = Placement(rate_hz)
         self._timeline: BinaryIO | None = None
+        self._mark: int | None = None
         self._track: AudioTrack | None = None
         with self._part(at.TIMELINE):
             self._timeline = at.create_file(folder / at.TIMELINE)
-            at.lock(self._timeline)
+            self._mark = at.lock(self._timeline)
             self._timeline.write(codec.HEADER)
         if audio:
             with self._part(at.AUDIO):
@@ -159,10 +159,10 @@ class CallWriter:
 
     # --- the end ----------------------------------------------------------------------------------------------------------
 
-    def close(self, end_us: int, lost: Sequence[str] = ()) -> None:
+    def close(self, end_us: int, lost: Sequence[str] = ()) -> str:
         """`stop`, then `finish`."""
         self.stop(end_us)
-        self.finish(lost)
+        return self.finish(lost)
 
     def stop(self, end_us: int) -> None:
         """The call ended at `end_us`: the audio is made as long, timeline and audio are closed."""
@@ -185,30 +185,40 @@ class CallWriter:
             with self._part(at.TIMELINE):
                 timeline.close()
 
-    def finish(self, lost: Sequence[str] = ()) -> None:
-        """Write peaks, summary and report; `lost` says what never reached this writer. Only after `stop`; any thread."""
+    def finish(self, lost: Sequence[str] = ()) -> str:
+        """Write peaks, summary and report; `lost` says what never reached this writer. Only after `stop`; any thread.
+
+        Returns "", or why there is no summary: then nothing in the folder says what the record lacks.
+        """
+        try:
+            return self._finish(lost)
+        finally:
+            if self._mark is not None:
+                os.close(self._mark)
+                self._mark = None
+
+    def _finish(self, lost: Sequence[str]) -> str:
         if self._peaks is not None:
             with self._part(at.PEAKS):
                 at.write_whole(self.folder / at.PEAKS, self._peaks.encode())
         figures = self._summary.figures(self._t_us)
-        if not self._with_report:
-            self._write_summary(figures, lost, "off")
-        elif self._write_summary(figures, lost, "not made yet"):
+        if not self._write_summary(figures, lost, "not made yet" if self._with_report else "off"):
+            return self.failures[at.SUMMARY]
+        if self._with_report:
             report = _render(self.folder)
             if report != "written":
                 figures["faults"]["report_failed"] = 1
             self._write_summary(figures, lost, report)
+        return ""
 
     def _write_summary(self, figures: dict[str, Any], lost: Sequence[str], report: str) -> bool:
         sentences = [*lost, *self.failures.values()]
         state = "failed" if sentences else "complete"
         record = {"state": state, "detail": "; ".join(sentences), "lost": sentences, "report": report}
-        content = json.dumps({**figures, "record": record}, indent=1, ensure_ascii=False) + "\n"
         try:
-            at.write_whole(self.folder / at.SUMMARY, content.encode())
+            at.write_whole(self.folder / at.SUMMARY, encoded({**figures, "record": record}))
         except OSError as error:
             self.fail(at.SUMMARY, at.reason(error))
-            print(f"call {self._call_id}: {self.failures[at.SUMMARY]}", file=sys.stderr)
             return False
         return True
 

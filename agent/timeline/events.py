@@ -322,7 +322,10 @@ class UtteranceEnded(Event):
 
 @_event("utterance.refused", "derived")
 class SpeechRefused(Event):
-    """Speech that came too late or too much never reached the line. `reason`: stale_epoch | ending | ended | speaking."""
+    """Speech that came too late or too much never reached the line.
+
+    `reason`: stale_epoch | ending | ended | speaking | full | too_long.
+    """
 
     utterance_id: str
     epoch: int

@@ -3,6 +3,7 @@
 import numpy as np
 
 from agent.core import CallCore
+from agent.floor.arbiter import FloorArbiter
 from agent.line import Pcm
 from agent.settings import TICK_US, CallSettings
 from agent.timeline.events import (
@@ -54,7 +55,7 @@ def spoken(count: int, word_us: int, rate_hz: int = RATE_HZ) -> tuple[tuple[Word
 class CallDriver:
     """`t` is the tick whose inputs are being given; `tick()` runs it and moves on to the next."""
 
-    def __init__(self, started: CallStarted | None = None) -> None:
+    def __init__(self, started: CallStarted | None = None, arbiter: FloorArbiter | None = None) -> None:
         self.entries: list[Entry] = []
         self.frames: dict[int, Pcm | None] = {}
         self.t = 0
@@ -64,7 +65,7 @@ class CallDriver:
         timeline.subscribe(self.entries.append)
         self._timeline = timeline
         first = started or call_started()
-        self.core = CallCore(first, timeline)
+        self.core = CallCore(first, timeline, arbiter)
         timeline.append(0, first)
         self.t = TICK_US
 

@@ -14,6 +14,7 @@ from agent.timeline.events import (
     FaultDetected,
     FloorChanged,
     FrontendLost,
+    FrontendOpened,
     LineClosed,
     LineHeld,
     LineResumed,
@@ -382,9 +383,12 @@ def test_what_a_lost_frontend_was_given_and_had_not_begun_is_given_to_the_next()
     call.give(WorkEnded("w1", WorkStatus.SUCCEEDED, 5))
     call.tick(40)
     call.give(FrontendLost(1, "killed", False))
-    call.tick(2)
+    call.tick(50)
     states = [event.state for event in call.events(DeliveryChanged)]
-    assert states == [DeliveryState.READY, DeliveryState.DELIVERING, DeliveryState.READY, DeliveryState.DELIVERING]
+    assert states == [DeliveryState.READY, DeliveryState.DELIVERING, DeliveryState.READY], "while there is no next one it waits"
+    call.give(FrontendOpened("next", 2, 100_000, 16_000))
+    call.tick(2)
+    assert [event.state for event in call.events(DeliveryChanged)] == [*states, DeliveryState.DELIVERING]
 
 
 def test_bounds_stand_still_on_hold() -> None:

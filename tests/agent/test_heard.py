@@ -176,9 +176,12 @@ def test_words_of_a_chunk_share_its_samples_by_their_letters() -> None:
     assert ledger.next_word_end("u") == 200
     assert ledger.sent(0, "u", 0, 199) is None
     assert ledger.sent(TICK_US, "u", 199, 1) == (1, "a")
+    assert ledger.next_word_end("u") == 200, "between two words"
+    assert ledger.sent(2 * TICK_US, "u", 200, 1) is None
     assert ledger.next_word_end("u") == 600
-    assert ledger.sent(2 * TICK_US, "u", 200, 1000) == (3, "bbb ccccc")
-    assert ledger.next_word_end("u") is None
+    assert ledger.sent(3 * TICK_US, "u", 201, 999) == (3, "bbb ccccc")
+    assert ledger.next_word_end("u") == 1200
+    assert ledger.next_word_end("unknown") is None
 
 
 def test_text_that_came_before_its_audio_is_told_in_its_place() -> None:

@@ -231,11 +231,24 @@ def test_settings_are_changed_by_dotted_names() -> None:
         ("pending_us", "1.5", "pending_us takes a whole number, not '1.5'"),
         ("floor.duck_db", "quiet", r"floor\.duck_db takes a number, not 'quiet'"),
         ("floor.duck_db", "nan", r"floor\.duck_db takes a number, not 'nan'"),
+        ("floor.duck_db", "1e300", r"floor\.duck_db is out of bounds: it lies between -120\.0 and 0"),
+        ("floor.duck_db", "6", r"floor\.duck_db is out of bounds"),
+        ("floor.yield_after_us", "-5", r"floor\.yield_after_us is out of bounds: it lies between 0 and 604800000000"),
+        ("longest_us", "1" + "0" * 400, "longest_us is out of bounds"),
     ],
 )
 def test_a_change_that_cannot_be_made_is_refused(name: str, value: str, says: str) -> None:
     with pytest.raises(Refused, match=says):
         with_changes(CallSettings(), {name: value})
+
+
+def test_a_timeline_whose_times_or_settings_are_out_of_all_bounds_is_refused() -> None:
+    entries = sample_call().entries
+    with pytest.raises(Refused, match="no call lasts so long, this timeline is corrupt"):
+        replay([*entries[:-1], replace(entries[-1], t=10**15)])
+    settings = CallSettings(floor=FloorSettings(duck_db=1e300))
+    with pytest.raises(Refused, match=r"the setting floor\.duck_db is out of bounds"):
+        replay(with_event(entries, 0, settings=settings))
 
 
 def test_the_reason_of_the_end_is_compared() -> None:

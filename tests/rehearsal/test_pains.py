@@ -13,7 +13,7 @@ from agent.clock import LoopClock
 from agent.errors import Gone
 from agent.frontends.base import Brief, Speech
 from agent.frontends.script import Script
-from agent.frontends.scripted import ScriptedFrontend
+from agent.frontends.scripted import ScriptedFrontend, ScriptedSession
 from agent.parts import CallParts
 from agent.settings import TICK_US, CallSettings, WatchdogSettings
 from agent.tasks import tasks_of
@@ -26,17 +26,19 @@ from agent.timeline.events import (
     LineClosed,
     Sent,
     SpeechRefused,
+    TransferProgressed,
     UtteranceEnded,
     UtteranceStarted,
     VoiceStopped,
     WorkEnded,
 )
-from agent.timeline.kinds import DeliveryState, EndReason, Outcome, Role, WorkStatus
+from agent.timeline.kinds import DeliveryState, EndReason, Outcome, Phase, Role, WorkStatus
 from agent.timeline.log import Entry
 from harness_tools.scripted import ScriptedHarness, ScriptedWork
 from tests.measure import ledger_cuts, record_drift
 from tests.measure.plain import Plain, PlainFrontend, even_words, steady
 from tests.rehearsal.stages import RATE_HZ, Stage, spoken, staged, with_lines
+from transports.memory import Options, TransferScript
 
 pytestmark = pytest.mark.rehearsal
 
@@ -276,6 +278,12 @@ def _phase(wait: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage], Awaita
 
 
 @_phase
+async def _ringing(stage: Stage) -> None:
+    await stage.wait(100)
+    assert stage.call.phase is Phase.RINGING
+
+
+@_phase
 async def _greeting(stage: Stage) -> None:
     await stage.until(lambda: bool(stage.events(UtteranceStarted)))
     await stage.wait(300)
@@ -302,10 +310,25 @@ async def _working(stage: Stage) -> None:
 
 
 @_phase
+async def _transferring(stage: Stage) -> None:
+    await _speaking(stage)
+    stage.call.transfer("reception")
+    await stage.until(lambda: bool(stage.events(TransferProgressed)))
+
+
+@_phase
 async def _ending(stage: Stage) -> None:
     await _speaking(stage)
     stage.call.end(EndReason.AGENT_ENDED, "all is said")
     await stage.wait(100)
+
+
+class RingingFrontend(ScriptedFrontend):
+    """Opens after 200 ms, so that there is something to be killed while it rings."""
+
+    async def open(self, brief: Brief) -> ScriptedSession:
+        await asyncio.sleep(0.2)
+        return await super().open(brief)
 
 
 def _busy_script() -> Script:
@@ -327,14 +350,15 @@ def _busy_script() -> Script:
 async def test_pain_15_nothing_of_a_call_remains_two_seconds_after_its_end(kill: str, phase: str) -> None:
     strike, reason = KILLS[kill]
     slots = Slots(1)
-    frontend = ScriptedFrontend(_busy_script())
+    frontend = RingingFrontend(_busy_script())
     settings = CallSettings(media_lost_us=3_000_000)
+    targets: Options = {"targets": {"reception": TransferScript(60_000)}}
 
     def parts(parts: CallParts) -> CallParts:
         harness = ScriptedHarness([ScriptedWork(60_000, WorkStatus.SUCCEEDED, "too late")], LoopClock())
         return replace(with_lines(greeting=spoken("hello there"))(parts), lease=slots.take(), harness=harness)
 
-    async with staged(frontend, settings, parts=parts) as stage:
+    async with staged(frontend, settings, parts=parts, line_options=targets) as stage:
         await PHASES[phase](stage)
         await strike(stage)
         await stage.until(lambda: stage.call.phase.value == "ended" or stage.running.done(), 15_000)

@@ -23,11 +23,11 @@ DIGIT_GAP_MS = 200
 
 
 def checked_digits(digits: str) -> str:
-    """`digits` in capitals. Raises `Refused` on what no keypad has."""
+    """`digits` in capitals. Raises `Refused` on what no keypad has, quoting only that: digits can be a card's number."""
     digits = digits.upper()
     wrong = sorted(set(digits) - KEYPAD)
     if wrong or not digits:
-        raise Refused(f"digits {digits!r}: a keypad has 0-9 * # A-D" + (f", not {' '.join(wrong)}" if wrong else "; give one"))
+        raise Refused(f"a keypad has 0-9 * # A-D, not {' '.join(map(repr, wrong)) or 'nothing'}")
     return digits
 
 

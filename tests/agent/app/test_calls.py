@@ -1,6 +1,9 @@
 """Listing, finding and deleting records."""
 
 import json
+import os
+import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,33 @@ def test_a_summary_with_strange_values(tmp_path: Path) -> None:
     strange = b'{"venus_summary": 1, "started": 5, "lasted_s": Infinity, "turns": NaN, "record": [], "end": {}}'
     (record(tmp_path, "call") / "summary.json").write_bytes(strange)
     assert list_calls(tmp_path) == [CallRow("call", tmp_path / "call", "failed", "", None, None, None, None, 0)]
+
+
+def test_strange_things_in_the_folder(tmp_path: Path) -> None:
+    """Pipes that block a reader, devices without an end, folders where files belong: none of it stops the list."""
+    for name in ("pipes", "endless", "folders"):
+        (tmp_path / name).mkdir()
+    for name in ("summary.json", "timeline.jsonl"):
+        os.mkfifo(tmp_path / "pipes" / name)
+        (tmp_path / "endless" / name).symlink_to("/dev/zero")
+        (tmp_path / "folders" / name).mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "itself").symlink_to("itself")
+    assert [(row.call_id, row.state) for row in list_calls(tmp_path)] == [
+        ("endless", "incomplete"),
+        ("folders", "incomplete"),
+        ("pipes", "incomplete"),
+    ]
+
+
+def test_a_thousand_records(tmp_path: Path) -> None:
+    source = record(tmp_path, "call")
+    for number in range(1000):
+        shutil.copytree(source, tmp_path / f"call-{number:04}")
+    assert Counter(row.state for row in list_calls(tmp_path)) == Counter(complete=1001)
+    assert find_call(tmp_path, "call-0999").call_id == "call-0999"
+    with pytest.raises(Refused, match="and 997 more"):
+        find_call(tmp_path, "call-")
 
 
 def test_find(tmp_path: Path) -> None:

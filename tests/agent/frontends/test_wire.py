@@ -52,8 +52,10 @@ def test_generate_tells_what_is_stale(monkeypatch: pytest.MonkeyPatch, capsys: p
         (wire.read_step, pb.FrontendOutput(speech=pb.Speech(alignment=1, role=1, pcm=b"1")), "two bytes each"),
         (wire.read_step, pb.FrontendOutput(speech=pb.Speech(alignment=1, role=1, words=[pb.Word(start_us=2)])), "a word from"),
         (wire.read_heard, pb.EarsOutput(), "does not know"),
-        (wire.read_info, pb.FrontendInfo(unit_us=0, output_rate_hz=16_000), "the worker declares"),
-        (wire.read_info, pb.FrontendInfo(unit_us=100_000, output_rate_hz=7), "the worker declares"),
+        (wire.read_info, pb.FrontendInfo(unit_us=0, output_rate_hz=16_000), "units of 0 µs"),
+        (wire.read_info, pb.FrontendInfo(unit_us=30_000, output_rate_hz=16_000), "whole number of ticks"),
+        (wire.read_info, pb.FrontendInfo(unit_us=100_000, output_rate_hz=16_000, name="x" * 201), "more than 200 characters"),
+        (wire.read_info, pb.FrontendInfo(unit_us=100_000, output_rate_hz=7), "speech at 7 Hz"),
     ],
 )
 def test_nonsense_is_refused(read: Callable[[Any], object], message: Any, reason: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+import shutil
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+import structlog
 
 from agent.clock import LoopClock
 from agent.errors import Gone, Refused
@@ -167,6 +169,36 @@ async def test_a_killed_recorder(tmp_path: Path) -> None:
     assert summary_of(tmp_path / "second")["record"]["state"] == "complete"
 
 
+async def test_a_killed_recorder_is_logged(tmp_path: Path) -> None:
+    failures = Failures()
+    with structlog.testing.capture_logs() as logged:
+        async with recording(tmp_path) as client:
+            for call_id in ("one", "two"):
+                client.open(call_id, RATE_HZ, failures)
+            assert client.pid is not None
+            os.kill(client.pid, signal.SIGKILL)
+            await until(lambda: len(failures) == 2)
+    assert [(entry["log_level"], entry["event"], entry["calls_not_recorded"]) for entry in logged] == [
+        ("error", "the recorder is gone", 2)
+    ]
+
+
+async def test_a_folder_that_is_taken_away(tmp_path: Path) -> None:
+    """Nobody can read in the folder what is missing, so whoever waits for the record is told."""
+    failures = Failures()
+    async with recording(tmp_path) as client:
+        call = client.open("call", RATE_HZ, failures)
+        play(call, 1)
+        await until((tmp_path / "call" / "timeline.jsonl").exists)
+        shutil.rmtree(tmp_path / "call")
+        with structlog.testing.capture_logs() as logged:
+            call.close(1_000_000)
+            with pytest.raises(Gone, match=r"summary\.json: no such file or directory at 00:00:01"):
+                await call.written()
+    assert len(failures) == 1
+    assert {entry["call_id"] for entry in logged} == {"call"}
+
+
 async def test_death_noticed_while_sending(tmp_path: Path) -> None:
     """Nothing of it raises into the tick, and the loop has not yet seen the end of the socket."""
     failures = Failures()
@@ -315,6 +347,27 @@ async def test_closing_ends_open_calls_as_incomplete(tmp_path: Path) -> None:
     assert summary_of(await call.written())["record"]["lost"] == [sentence]
     assert failures == [("call", sentence)]
     await client.close()
+
+
+async def test_a_recorder_that_nobody_waits_for_finishes_alone(tmp_path: Path) -> None:
+    """Interrupted twice: the second time it is not the record that pays."""
+    client = RecorderClient(tmp_path, LoopClock())
+    await client.start()
+    call = client.open("call", RATE_HZ, Failures())
+    play(call, 20)
+    assert client.pid is not None
+    process = psutil.Process(client.pid)
+    process.suspend()
+    call.close(20_000_000)
+    closing = asyncio.ensure_future(client.close())
+    await asyncio.sleep(0.05)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    process.resume()
+    await until((tmp_path / "call" / "report.html").exists)
+    await asyncio.to_thread(process.wait, 10)
+    assert client.pid is None
 
 
 async def test_closing_has_a_bound(tmp_path: Path) -> None:

@@ -81,13 +81,28 @@ def test_write_whole_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_being_written_ends_with_the_file(tmp_path: Path) -> None:
+def test_being_written_ends_with_the_mark(tmp_path: Path) -> None:
     file = at.create_file(tmp_path / at.TIMELINE)
-    at.lock(file)
+    mark = at.lock(file)
     assert at.is_being_written(tmp_path)
     file.close()
+    assert at.is_being_written(tmp_path)
+    os.close(mark)
     assert not at.is_being_written(tmp_path)
     assert not at.is_being_written(tmp_path / "missing")
+
+
+def test_what_is_no_plain_file(tmp_path: Path) -> None:
+    """Reading any of these would block, never end or lead elsewhere."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name, target in (("link", "file"), ("endless", "/dev/zero"), ("nowhere", "missing"), ("itself", "itself")):
+        (tmp_path / name).symlink_to(target)
+    assert [path.name for path in tmp_path.iterdir() if at.is_plain(path)] == ["file"]
+    assert not at.is_plain(tmp_path / "missing")
+    os.mkfifo(tmp_path / at.TIMELINE)
+    assert not at.is_being_written(tmp_path)
 
 
 def test_sentences() -> None:

@@ -1,11 +1,12 @@
 """The recorder without a process, on virtual time."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from agent.errors import Refused
+from agent.errors import Gone, Refused
 from agent.record import recorder as contract
 from agent.record.inline import InlineRecorder
 from agent.timeline import codec
@@ -63,3 +64,15 @@ async def test_a_call_that_nobody_closed(tmp_path: Path) -> None:
     assert record["lost"] == [
         "the record is incomplete: timeline.jsonl: the recorder was closed before the call ended at 00:00:00"
     ]
+
+
+async def test_a_folder_that_is_taken_away(tmp_path: Path) -> None:
+    told_of: list[str] = []
+    recorder = InlineRecorder(tmp_path)
+    call = recorder.open("call", 8000, lambda call_id, sentence: told_of.append(sentence))
+    for line in lines(short_call()):
+        call.entry(line)
+    shutil.rmtree(tmp_path / "call")
+    call.close(1_000_000)
+    with pytest.raises(Gone, match=r"summary\.json: no such file or directory"):
+        await call.written()

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import Refused
+from agent.record import folder as at
 from agent.record.writer import CallWriter
 from agent.timeline import codec
 from media.oggopus import read_ogg_opus
@@ -144,7 +145,25 @@ def test_a_full_disk_stops_each_part_alone(tmp_path: Path) -> None:
     assert summary_of(folder)["end"] == "caller_hung_up"
 
 
-def test_no_room_even_for_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_counts_as_being_written_until_all_of_it_is_there(tmp_path: Path) -> None:
+    """Also when its timeline stopped early: the sound goes on."""
+    writer = CallWriter(tmp_path / "call", 8000, report=False)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        fill(writer, 1)
+        writer.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "timeline.jsonl" in writer.failures
+    assert at.is_being_written(tmp_path / "call")
+    writer.stop(1_000_000)
+    assert at.is_being_written(tmp_path / "call")
+    writer.finish()
+    assert not at.is_being_written(tmp_path / "call")
+
+
+def test_no_room_even_for_the_summary(tmp_path: Path) -> None:
     failures: list[str] = []
     writer = CallWriter(tmp_path / "call", 8000, audio=False, on_failure=failures.append)
     fill(writer, 1)
@@ -152,12 +171,12 @@ def test_no_room_even_for_the_summary(tmp_path: Path, capsys: pytest.CaptureFixt
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
-        writer.finish()
+        missing = writer.finish()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     sentence = "the record is incomplete: summary.json: file too large at 00:00:01"
+    assert missing == sentence
     assert failures == [sentence]
-    assert capsys.readouterr().err == f"call call: {sentence}\n"
     assert [path.name for path in (tmp_path / "call").iterdir()] == ["timeline.jsonl"]
 
 
