@@ -40,7 +40,11 @@ class Arrivals:
     async def room(self) -> None:
         """Return when one more may come in this tick."""
         await self._room.wait()
-        self._asked += 1
+        self.count(1)
+
+    def count(self, more: int) -> None:
+        """What came in is as much work as so many more."""
+        self._asked += more
         if self._asked >= ARRIVALS_A_TICK:
             self._room.clear()
 

@@ -6,25 +6,25 @@ line) and meets it in queues, so that what the core sees is on the timeline firs
 
 import asyncio
 from collections.abc import Awaitable, Coroutine
-from importlib.metadata import version
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import structlog
-
+from agent.admission import Lease
 from agent.arrivals import Arrival, Arrivals
-from agent.clock import Clock
 from agent.core import CallCore
 from agent.ears_link import EarsLink
 from agent.effects import Effects
 from agent.errors import Capacity, Gone, Refused, VenusError
+from agent.first_event import first_event
 from agent.frontend_link import FrontendLink
 from agent.frontends.base import Brief, Unit
 from agent.history import History
 from agent.intake import Intake
 from agent.line import Line, MediaFrame, MediaState
 from agent.line_events import LineEvents
+from agent.logs import get_logger
 from agent.parts import CallParts
 from agent.record.recorder import CallRecorder
 from agent.settings import TICK_US, CallSettings
@@ -34,7 +34,6 @@ from agent.ticker import Ticker
 from agent.timeline.codec import encode
 from agent.timeline.events import (
     CallEnded,
-    CallStarted,
     DigitsSent,
     EndRequested,
     Event,
@@ -48,9 +47,11 @@ from agent.timeline.events import (
 )
 from agent.timeline.kinds import EndReason, Phase, Span
 from agent.timeline.log import Entry, Timeline
-from agent.timeline.told import sentence, with_sentences
+from agent.timeline.told import with_sentences
 from media.frames import silence
 
+RETRY_AFTER_S = 30
+"""When a caller may try again whom a broken or absent frontend turned away."""
 RELEASE_WITHIN_S = 1.5
 """Everything of a call is given back within this bound after its end, whatever does not answer."""
 HANG_UP_WITHIN_S = 1.0
@@ -58,7 +59,7 @@ HANG_UP_WITHIN_S = 1.0
 MOST_SAYS = 100
 """Lines that may wait for the next tick."""
 
-log = structlog.get_logger("venus.call")
+log = get_logger("venus.call")
 
 
 class Call:
@@ -91,10 +92,11 @@ class Call:
         self._ended = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._outcome: CallEnded | None = None
+        self._lease: Lease | None = None
         self._brief = Brief(self.call_id, persona=parts.persona)
         self._link = FrontendLink(parts.frontend, self._brief, self.history, self._rate, self._settings, ticker.clock)
         self._ears = EarsLink(parts.ears) if parts.ears else None
-        started = _first_event(self.call_id, node_id, seed, parts, self._settings, ticker.clock)
+        started = first_event(self.call_id, node_id, seed, parts, self._settings, ticker.clock)
         self.core = CallCore(started, self.timeline)
         self._effects = Effects(self, self._link, parts)
         self._recording: CallRecorder | None = None
@@ -165,7 +167,7 @@ class Call:
     async def run(self) -> CallEnded:
         """Ring, answer, talk, end; returns how it ended. Cancelling it ends the call with `shutdown`."""
         with tagged(self.call_id):
-            self._ticker.attach(self)
+            self._ticker.attach(self, self.call_id)
             try:
                 self.spawn(self._conduct(), "conduct")
                 await self._ended.wait()
@@ -185,6 +187,7 @@ class Call:
         task = asyncio.ensure_future(self._guarded(work, name))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # cancelled before its first step, it was never awaited
 
     async def _guarded(self, work: Awaitable[None], name: str) -> None:
         try:
@@ -202,6 +205,7 @@ class Call:
         """Open the frontend while it rings, answer, serve."""
         line = self._parts.line
         try:
+            self._lease = self._parts.slots.take() if self._parts.slots else None
             await self._link.open(self._settings.answer_within_us)
         except (VenusError, TimeoutError) as error:
             await self._turn_away(error)
@@ -222,9 +226,13 @@ class Call:
         await self._link.run()
 
     async def _turn_away(self, error: VenusError | TimeoutError) -> None:
+        """Policy declines; everything else is a matter of trying again later."""
         reason = str(error) or "the frontend did not open in time"
+        retry_after_s = error.retry_after_s if isinstance(error, Capacity) else RETRY_AFTER_S
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RELEASE_WITHIN_S):
+                await self._parts.line.refuse(reason, None if isinstance(error, Refused) else retry_after_s)
         self.end(EndReason.REFUSED, reason, at_once=True)
-        await self._parts.line.refuse(reason, error.retry_after_s if isinstance(error, Capacity) else None)
 
     async def _transfer(self, target: str) -> None:
         async for progress in self._parts.line.transfer(target):
@@ -355,30 +363,11 @@ class Call:
             log.exception("the core of the call failed", call_id=self.call_id)
         if self._recording:
             self._recording.close(self._t)
-        if self._parts.lease:
-            self._parts.lease.release()
+        if self._lease:
+            self._lease.release()
         # What refers back to this call lets go of it, so that it is freed at once and not by a garbage collection.
         self.timeline.close()
         self._effects.close()
-
-
-def _first_event(call_id: str, node_id: str, seed: int, parts: CallParts, settings: CallSettings, clock: Clock) -> CallStarted:
-    info = parts.line.info
-    return CallStarted(
-        call_id=call_id,
-        node_id=node_id,
-        direction=info.direction,
-        line=info.kind,
-        sample_rate_hz=info.sample_rate_hz,
-        remote=sentence(info.remote),
-        wall_anchor=clock.wall().isoformat(timespec="milliseconds"),
-        seed=seed,
-        record="on" if parts.recorder else "off",
-        far_end_delay_us=info.far_end_delay_us,
-        owns_floor=parts.frontend.info.owns_floor,
-        settings=settings,
-        versions={name: version(name) for name in ("venus-line", "numpy", "av")},
-    )
 
 
 async def _hang_up(line: Line, reason: str) -> None:

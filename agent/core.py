@@ -77,7 +77,7 @@ class CallCore:
         self._since_us = self._busy_us = 0
         self._sent_us = -CONTINUOUS_US
         self._answered_us: int | None = None
-        self._media_us = self._held_us = 0
+        self._media_us = self._held_us = self._expected = 0
         self._ending: tuple[EndRequested, int, int | None] | None = None
         self._voice = False
         self._cut_onset_us: int | None = None
@@ -107,11 +107,8 @@ class CallCore:
             epoch, must_hear, final = self.playout.epoch, event.must_hear, True
         else:
             epoch, must_hear, final = event.epoch, False, event.final
-        refusal = None
-        if self.phase is Phase.ENDED:
-            refusal = "ended"
-        elif not self._ledger.takes(event.utterance_id, event.text, event.words):
-            refusal = "too_long"
+        takes = self._ledger.takes(event.utterance_id, event.text, event.words)
+        refusal = "ended" if self.phase is Phase.ENDED else None if takes else "too_long"
         refusal = refusal or self.playout.offer(event.utterance_id, epoch, event.role, must_hear, pcm, final)
         if refusal:
             self._emit(SpeechRefused(event.utterance_id, epoch, event.samples, refusal), entry.seq)
@@ -151,6 +148,8 @@ class CallCore:
     def _on_quality(self, entry: Entry) -> None:
         assert isinstance(entry.event, LineQuality)
         self._ledger.far_end_delay_us = entry.event.far_end_delay_us
+        if entry.event.expected > self._expected:  # packets come, if only comfort noise or a report: the far end is there
+            self._expected, self._media_us = entry.event.expected, entry.t
 
     def _on_media(self, entry: Entry) -> None:
         assert isinstance(entry.event, MediaReceived)
@@ -288,7 +287,8 @@ class CallCore:
                 self._start_ending(limit, None)
         elif self.phase is Phase.ENDING and self._ending:
             request, since_us, cause = self._ending
-            arrived = self.playout.drained and self._t - self._sent_us >= self._ledger.far_end_delay_us
+            # A tick later at the soonest: a farewell may be said when the ending begins.
+            arrived = self.playout.drained and self._t - max(self._sent_us, since_us) >= self._ledger.far_end_delay_us
             if arrived or self._t - since_us > settings.ending_us:
                 self._end(request.reason, request.detail, cause)
 

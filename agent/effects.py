@@ -24,11 +24,12 @@ from agent.timeline.events import (
     FrontendLost,
     FrontendOpened,
     PhaseChanged,
+    SayRequested,
     Sent,
     WorkChanged,
     WorkEnded,
 )
-from agent.timeline.kinds import DeliveryState, EndReason, Phase, WorkStatus
+from agent.timeline.kinds import DeliveryState, EndReason, Phase, Role, WorkStatus
 from agent.timeline.log import Entry
 from agent.timeline.told import sentence
 
@@ -74,7 +75,7 @@ class Effects:
         self._awaited: dict[str, None] = {}
         """Works whose outcome was not told yet, oldest first."""
         self._harness_lost = False
-        self._apologised = False
+        self._apologised = self._parting = False
 
     def remember(self, arrival: Arrival) -> None:
         """Keep the private text that belongs to an event about to be written."""
@@ -99,6 +100,10 @@ class Effects:
                 self._link.inject(BackendMessage(delivery_id, self._results.get(work_id, "")))
             case DeliveryChanged(state=DeliveryState.DELIVERED | DeliveryState.PARTIAL | DeliveryState.DROPPED, work_id=work_id):
                 self._results.pop(work_id, None)
+            case SayRequested(role=Role.FAREWELL):
+                self._parting = True
+            case PhaseChanged(phase=Phase.ENDING) if not (self._apologised or self._parting):
+                self._say(self._parts.lines.farewell)
             case FaultDetected(code="unanswered"):
                 self._say(self._parts.lines.recovery)
             case FrontendOpened():

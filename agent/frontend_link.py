@@ -25,7 +25,7 @@ from agent.frontends.base import (
     Step,
     Unit,
 )
-from agent.frontends.limits import check_info, check_step
+from agent.frontends.limits import check_info, check_step, weight
 from agent.history import History
 from agent.line import Pcm
 from agent.settings import CallSettings
@@ -51,6 +51,8 @@ MOST_ORDERS = 1_000
 """Orders (acknowledgements above all) that may wait for a session; beyond that it counts as lost."""
 MOST_RESAMPLERS = 8
 """Utterances resampled side by side. Those left without an end go first, and with them a millisecond of sound."""
+SETTLED_US = 60_000_000
+"""A session that lasted so long was a good one: the tries to rebuild it are counted anew."""
 ORDER_WITHIN_S = 5.0
 """Bound on any one call into a session."""
 CLOSE_WITHIN_S = 1.0
@@ -180,10 +182,15 @@ class FrontendLink:
 
     async def run(self) -> None:
         """Serve the open session, rebuild it when it is lost; returns when it cannot be rebuilt."""
+        tries = 0
         while True:
+            opened_us = self._clock.now_us()
             reason = await self._serve()
+            if self._clock.now_us() - opened_us > SETTLED_US:
+                tries = 0
             while True:
-                final = self._attempt > self._settings.reopen_tries
+                final = tries >= self._settings.reopen_tries
+                tries += 1
                 self.arrivals.put(Arrival(FrontendLost(self._attempt, reason, final)))
                 if final:
                     return
@@ -261,6 +268,7 @@ class FrontendLink:
             check_step(step, self._epoch, self._given_us, self.info.output_rate_hz)
             self._window.read(step.covers)
             self._wake.set()
+            self.arrivals.count(weight(step))
             if isinstance(step, Speech):
                 await self._room.wait()
                 pcm = await self._at_line_rate(step)

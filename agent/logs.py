@@ -1,6 +1,6 @@
 """Logs: one event a line, for people on a terminal and as JSON for machines; personal values only under one key, off by default.
 
-    log = structlog.get_logger("venus.call")
+    log = get_logger("venus.call")
     log.warning("line refused", call_id=call_id, personal={"remote": number})
 
 What can identify a person goes into `personal` and nowhere else; `configure` drops it unless told to keep it. Private text (what
@@ -47,6 +47,13 @@ def configure(json: bool = False, personal: bool = False, level: str = "INFO", f
         logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Lasting(out))),
         cache_logger_on_first_use=False,
     )
+
+
+def get_logger(name: str) -> Any:
+    """A logger that is safe even where nobody called `configure` (the library's own default prints local variables)."""
+    if not structlog.is_configured():
+        configure()
+    return structlog.get_logger(name)
 
 
 def configure_from_environment() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from agent.admission import Lease
+from agent.admission import Slots
 from agent.frontends.base import Ears, Frontend
 from agent.harness import Harness
 from agent.line import Line
@@ -12,7 +12,8 @@ from agent.record.recorder import Recorder
 
 @dataclass(frozen=True, slots=True)
 class CallParts:
-    """What a call is made of. `lines` must be at the line's rate; `recorder` None keeps no record."""
+    """What a call is made of. `lines` must be at the line's rate; `recorder` None keeps no record. `slots`: the media slots
+    of the process; without a free one the call is turned away before it is answered."""
 
     line: Line
     frontend: Frontend
@@ -20,5 +21,5 @@ class CallParts:
     harness: Harness | None = None
     lines: CallLines = field(default_factory=CallLines)
     recorder: Recorder | None = None
-    lease: Lease | None = None
+    slots: Slots | None = None
     persona: str = ""

@@ -160,8 +160,8 @@ class Playout:
     def offer(self, utterance_id: str, epoch: int, role: Role, must_hear: bool, pcm: Pcm, final: bool) -> str | None:
         """Add a piece. Returns None, or why it was refused: `stale_epoch`, `ended`, `ending`, `speaking`, `full`.
 
-        While draining, utterances that are already queued may be completed; new ones are refused. A backchannel is refused
-        while anything else is queued: it has no meaning later.
+        While draining, utterances that are already queued may be completed; new ones but a farewell are refused. A backchannel
+        is refused while anything else is queued: it has no meaning later.
         """
         known = next((u for u in self._queue if u.utterance_id == utterance_id), None)
         if known is None:
@@ -184,7 +184,7 @@ class Playout:
             return "ended"
         if epoch < self.epoch:
             return "stale_epoch"
-        if self.draining:
+        if self.draining and role is not Role.FAREWELL:
             return "ending"
         if role is Role.BACKCHANNEL and self._queue:
             return "speaking"

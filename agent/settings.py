@@ -51,6 +51,7 @@ class CallSettings:
     reopen_within_us: int = 1_500_000
     """A lost frontend session is rebuilt within this bound or the call ends politely, µs."""
     reopen_tries: int = 2
+    """How often in a row a lost session is rebuilt before the call ends politely."""
     telling_after_us: int = 600_000
     """Neither side has spoken for this long before a result is told, µs."""
     pending_us: int = 120_000_000

@@ -4,10 +4,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.clock import Clock
+from agent.logs import get_logger
 from agent.settings import TICK_US
+
+log = get_logger("venus.ticker")
 
 RESYNC_US = 500_000
 """A delay up to this is caught up tick by tick; beyond it the ticker jumps and says by how much."""
+SLOW_US = 2_000
+"""No call's tick should take longer."""
+TOLD_US = 10_000
+"""One that does is named in the log."""
 SLOTS = 4
 """Moments within a tick over which calls are spread."""
 STEP_US = 100
@@ -54,6 +61,8 @@ class TickerStats:
     """What the ticker counted since it was made."""
 
     ticks: int = 0
+    slow: int = 0
+    """Ticks of one subscriber that took longer than `SLOW_US`."""
     resyncs: int = 0
     skipped: int = 0
 
@@ -68,6 +77,7 @@ class Ticker:
         self._clock = clock
         self._slots: list[dict[Ticking, None]] = [{} for _ in range(slots)]
         self._skips: dict[Ticking, int] = {}
+        self._names: dict[Ticking, str] = {}
         self.lateness = Histogram()
         self.stats = TickerStats()
 
@@ -75,8 +85,9 @@ class Ticker:
     def clock(self) -> Clock:
         return self._clock
 
-    def attach(self, subscriber: Ticking) -> None:
-        """From its slot's next tick on. Those of one slot tick in the order in which they came."""
+    def attach(self, subscriber: Ticking, name: str = "") -> None:
+        """From its slot's next tick on. Those of one slot tick in the order in which they came. `name` is for the log."""
+        self._names[subscriber] = name
         if not any(subscriber in slot for slot in self._slots):
             min(self._slots, key=len)[subscriber] = None
 
@@ -85,6 +96,7 @@ class Ticker:
         for slot in self._slots:
             slot.pop(subscriber, None)
         self._skips.pop(subscriber, None)
+        self._names.pop(subscriber, None)
 
     async def run(self) -> None:
         """Tick for ever."""
@@ -115,9 +127,18 @@ class Ticker:
         for subscriber in list(slot):
             if subscriber not in slot:  # one before it took it off
                 continue
-            self.lateness.add(self._clock.now_us() - deadline)
+            began_us = self._clock.now_us()
+            self.lateness.add(began_us - deadline)
             try:
                 subscriber.tick(self._skips.pop(subscriber, 0))
             except Exception as error:  # one call's fault must not stop the others' media
                 self.detach(subscriber)
                 subscriber.crashed(error)
+            self._note(subscriber, self._clock.now_us() - began_us)
+
+    def _note(self, subscriber: Ticking, took_us: int) -> None:
+        """Count a tick that was long; say once a call when it was long enough for the others to be heard waiting."""
+        self.stats.slow += took_us > SLOW_US
+        if took_us > TOLD_US and (name := self._names.get(subscriber)):
+            self._names[subscriber] = ""
+            log.warning("the tick of a call took long, all others waited", call_id=name, ms=took_us // 1000)

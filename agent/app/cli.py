@@ -64,7 +64,7 @@ def demo(
     open_report: Annotated[bool, typer.Option("--open/--no-open", help="Open the report in the browser at the end.")] = True,
 ) -> None:
     """A scripted caller talks with the scripted agent; the timeline runs in the terminal, the report comes at the end."""
-    demo_command.run(console, script, out, fast=fast, open_report=open_report)
+    raise typer.Exit(0 if demo_command.run(console, script, out, fast=fast, open_report=open_report) else 1)
 
 
 @calls_app.callback()

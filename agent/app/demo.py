@@ -22,10 +22,11 @@ from agent.record.client import RecorderClient
 from agent.record.inline import InlineRecorder
 from agent.replay import check, replay
 from agent.tasks import install_task_factory
+from agent.timeline.kinds import EndReason
 
 
-def run(console: Console, path: Path | None, out: Path, *, fast: bool, open_report: bool) -> None:
-    """Run the demo. Raises `Refused` for a script or a folder that cannot be used."""
+def run(console: Console, path: Path | None, out: Path, *, fast: bool, open_report: bool) -> bool:
+    """Run the demo; False when its call ended with a fault. Raises `Refused` for a script or a folder that cannot be used."""
     script = load_script(path) if path else load_script(files("agent.app").joinpath("demo.yaml").read_text("utf-8"))
     _make(out)
     call_id = _call_id(script.name)
@@ -41,6 +42,7 @@ def run(console: Console, path: Path | None, out: Path, *, fast: bool, open_repo
     report = out / call_id / "report.html"
     if open_report and report.exists() and console.is_terminal and _has_screen():
         webbrowser.open(report.resolve().as_uri())
+    return done.outcome.reason is not EndReason.FAULT
 
 
 def _call_id(name: str) -> str:

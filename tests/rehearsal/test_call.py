@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agent.admission import Slots
-from agent.call import Call
+from agent.call import RETRY_AFTER_S, Call
 from agent.clock import LoopClock
 from agent.errors import Refused
 from agent.frontends.base import Brief
@@ -78,7 +78,7 @@ async def test_fifty_callers_and_three_sessions_give_three_answers_and_no_silenc
     frontend = ScriptedFrontend(Script.model_validate({"name": "full"}), slots=3)
     ends = [pair(clock, WireSettings(rate_hz=RATE_HZ)) for _ in range(50)]
     slots = Slots(50)
-    calls = [Call(CallParts(line, frontend, lease=slots.take()), ticker) for line, _ in ends]
+    calls = [Call(CallParts(line, frontend, slots=slots), ticker) for line, _ in ends]
     ticking = asyncio.ensure_future(ticker.run())
     running = [asyncio.ensure_future(call.run()) for call in calls]
     await clock.sleep_until(1_000_000)
@@ -97,6 +97,37 @@ async def test_fifty_callers_and_three_sessions_give_three_answers_and_no_silenc
     await asyncio.gather(ticking, return_exceptions=True)
 
 
+async def test_without_a_free_media_slot_nothing_is_opened_and_the_caller_may_try_again() -> None:
+    slots = Slots(1)
+    taken = slots.take()
+    frontend = ScriptedFrontend(Script.model_validate({"name": "full"}))
+    async with staged(frontend, parts=lambda parts: replace(parts, slots=slots)) as stage:
+        await stage.over()
+        assert stage.far_end.refusal == Refusal("all 1 media slots are taken; try again in 5 s", 5)
+        assert stage.end.reason is EndReason.REFUSED
+    assert slots.taken == 1, "what it did not get it does not give back"
+    taken.release()
+
+
+async def test_the_farewell_is_said_when_the_call_ends_by_itself() -> None:
+    settings = CallSettings(longest_us=2_000_000)
+    frontend = ScriptedFrontend(Script.model_validate({"name": "long"}))
+    async with staged(frontend, settings, parts=with_lines(farewell=spoken("goodbye", Role.FAREWELL))) as stage:
+        await stage.over(6_000)
+        assert stage.said == [("goodbye", Outcome.FINISHED)]
+        assert stage.end.reason is EndReason.TOO_LONG
+
+
+async def test_a_farewell_of_the_flow_is_not_said_twice() -> None:
+    frontend = ScriptedFrontend(Script.model_validate({"name": "flow"}))
+    async with staged(frontend, parts=with_lines(farewell=spoken("goodbye", Role.FAREWELL))) as stage:
+        await stage.wait(500)
+        stage.call.say(spoken("see you on tuesday", Role.FAREWELL))
+        stage.call.end(EndReason.AGENT_ENDED, "all is said")
+        await stage.over(6_000)
+        assert stage.said == [("see you on tuesday", Outcome.FINISHED)]
+
+
 @pytest.mark.parametrize(
     ("opening_s", "settings", "reason"),
     [(30, CallSettings(answer_within_us=2_000_000), "the frontend did not open in time")],
@@ -104,7 +135,7 @@ async def test_fifty_callers_and_three_sessions_give_three_answers_and_no_silenc
 async def test_a_frontend_that_does_not_open_turns_the_caller_away(opening_s: int, settings: CallSettings, reason: str) -> None:
     async with staged(SlowFrontend(opening_s), settings) as stage:
         await stage.over(4_000)
-        assert stage.far_end.refusal == Refusal(reason, None)
+        assert stage.far_end.refusal == Refusal(reason, RETRY_AFTER_S)
         assert (stage.end.reason, stage.end.detail) == (EndReason.REFUSED, reason)
 
 

@@ -41,7 +41,7 @@ async def _gone(*_: object) -> None:
 @pytest.mark.parametrize("hang_up", [_never, _gone], ids=["never answers", "fails"])
 async def test_a_line_that_cannot_be_hung_up_is_closed_all_the_same(hang_up: Callable[..., Awaitable[None]]) -> None:
     slots = Slots(1)
-    async with staged(scripted(), parts=lambda parts: replace(parts, lease=slots.take())) as stage:
+    async with staged(scripted(), parts=lambda parts: replace(parts, slots=slots)) as stage:
         await stage.answered()
         stage.line.hang_up = hang_up  # type: ignore[method-assign, assignment]
         closed: list[int] = []
@@ -67,7 +67,7 @@ async def test_a_second_cancellation_while_it_gives_everything_back_loses_neithe
     recorder = InlineRecorder(tmp_path)
 
     def parts(parts: CallParts) -> CallParts:
-        return replace(parts, lease=slots.take(), recorder=recorder, harness=StuckHarness((), LoopClock()))
+        return replace(parts, slots=slots, recorder=recorder, harness=StuckHarness((), LoopClock()))
 
     async with staged(scripted(), parts=parts) as stage:
         await stage.answered()
@@ -92,9 +92,7 @@ async def test_a_core_that_breaks_ends_its_call_alone_and_gives_everything_back(
         raise RuntimeError("broken on purpose")
 
     def parts(parts: CallParts) -> CallParts:
-        return replace(
-            parts, lease=slots.take(), harness=ScriptedHarness([ScriptedWork(60_000, WorkStatus.FAILED, "")], LoopClock())
-        )
+        return replace(parts, slots=slots, harness=ScriptedHarness([ScriptedWork(60_000, WorkStatus.FAILED, "")], LoopClock()))
 
     async with staged(frontend, parts=parts) as stage:
         await stage.answered()

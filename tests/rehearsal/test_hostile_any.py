@@ -134,7 +134,7 @@ async def side_by_side(rogue: Rogue | None, acts: list[tuple[int, str]]) -> tupl
     running = [asyncio.ensure_future(beside.run())]
     entries: list[Entry] = []
     if rogue:
-        call, far_end, entries = made("rogue", rogue, ticker, harness=Harness(reports), lease=slots.take())
+        call, far_end, entries = made("rogue", rogue, ticker, harness=Harness(reports), slots=slots)
         running.append(asyncio.ensure_future(call.run()))
     its_far_end.say(np.full(RATE_HZ, 9_000, np.int16))
     for at_ms, what in sorted(acts):

@@ -356,7 +356,7 @@ async def test_pain_15_nothing_of_a_call_remains_two_seconds_after_its_end(kill:
 
     def parts(parts: CallParts) -> CallParts:
         harness = ScriptedHarness([ScriptedWork(60_000, WorkStatus.SUCCEEDED, "too late")], LoopClock())
-        return replace(with_lines(greeting=spoken("hello there"))(parts), lease=slots.take(), harness=harness)
+        return replace(with_lines(greeting=spoken("hello there"))(parts), slots=slots, harness=harness)
 
     async with staged(frontend, settings, parts=parts, line_options=targets) as stage:
         await PHASES[phase](stage)
