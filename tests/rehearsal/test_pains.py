@@ -8,42 +8,33 @@ from pathlib import Path
 import pytest
 
 from agent.admission import Slots
-from agent.app.rehearse import rehearse_virtually
 from agent.clock import LoopClock
 from agent.errors import Gone
 from agent.frontends.base import Brief, Speech
 from agent.frontends.script import Script
 from agent.frontends.scripted import ScriptedFrontend, ScriptedSession
 from agent.parts import CallParts
-from agent.settings import TICK_US, CallSettings, WatchdogSettings
+from agent.settings import TICK_US, CallSettings
 from agent.tasks import tasks_of
 from agent.timeline.events import (
     CallEnded,
-    DelegationCreated,
-    DeliveryChanged,
     EpochChanged,
-    FaultDetected,
     LineClosed,
     Sent,
     SpeechRefused,
     TransferProgressed,
     UtteranceEnded,
     UtteranceStarted,
-    VoiceStopped,
-    WorkEnded,
 )
-from agent.timeline.kinds import DeliveryState, EndReason, Outcome, Phase, Role, WorkStatus
-from agent.timeline.log import Entry
+from agent.timeline.kinds import EndReason, Outcome, Phase, Role, WorkStatus
 from harness_tools.scripted import ScriptedHarness, ScriptedWork
 from tests.measure import ledger_cuts, record_drift
 from tests.measure.plain import Plain, PlainFrontend, even_words, steady
+from tests.rehearsal.accounts import accounts_are_closed
 from tests.rehearsal.stages import RATE_HZ, Stage, spoken, staged, with_lines
 from transports.memory import Options, TransferScript
 
 pytestmark = pytest.mark.rehearsal
-
-
-ENDS = {DeliveryState.DELIVERED, DeliveryState.PARTIAL, DeliveryState.DROPPED}
 
 
 # --- pain 2: "stop!" does not stop it ---------------------------------------------------------------------------------------
@@ -101,81 +92,6 @@ async def test_pain_02_speech_stops_within_the_budget_and_nothing_of_the_old_epo
         assert ended.outcome is Outcome.CUT
         if barge_in_ms == 100:  # at five times real time ten seconds are there after two
             assert stage.events(SpeechRefused), "pieces of the old epoch arrived and must have been refused"
-
-
-# --- pain 4: silent after an interruption ----------------------------------------------------------------------------------
-
-ANSWER_WITHIN_US = 1_500_000
-"""The scripted agent answers 300 ms after a turn; the bound also covers what it was saying when the turn ended."""
-
-
-def _interrupted(at_ms: int, kind: str) -> Script:
-    """A question, an interruption `at_ms` after the first answer was due to begin, and a last question."""
-    turns: list[dict[str, object]] = [{"on": "turn_end", "nth": "every", "after_ms": 300, "say": "yes of course that is so"}]
-    if kind == "delegates":
-        turns.append({"on": "turn_end", "nth": 1, "after_ms": 100, "delegate": "look it up", "takes_ms": 100})
-        turns.append({"on": "inject", "say": "here is the result of it"})
-    if kind == "slow":
-        turns[0] |= {"speed_x": 0.7}
-    return Script.model_validate(
-        {
-            "name": f"interrupted {kind}",
-            "limit_ms": 22_000,
-            "lines": {"greeting": "", "recovery": "one moment please"},
-            "agent": {"turns": turns},
-            "caller": {
-                "says": [
-                    {"at_ms": 500, "say": "please tell me about it"},
-                    {"at_ms": 2_600 + at_ms, "say": "no stop that is not what i meant at all"},
-                    {"at_ms": 15_000, "say": "and now the last question"},
-                ]
-            },
-            "work": [{"after_ms": 1_500, "text": "done"}],
-        }
-    )
-
-
-@pytest.mark.parametrize("kind", ["answers", "slow", "delegates"])
-def test_pain_04_the_agent_speaks_after_every_interruption(kind: str, loops: Callable[[int], int]) -> None:
-    step_ms = 20 * max(1, 10 // loops(10))
-    for at_ms in range(0, 6_000, step_ms):
-        done = rehearse_virtually(_interrupted(at_ms, kind))
-        stops = [entry.event.covers for entry in done.entries if isinstance(entry.event, VoiceStopped)]
-        last = stops[-1]
-        assert last.from_us > 14_900_000, "the last question was heard as a turn of its own"
-        spoke = [
-            entry.t
-            for entry in done.entries
-            if isinstance(entry.event, UtteranceStarted) and last.to_us < entry.t <= last.to_us + ANSWER_WITHIN_US
-        ]
-        assert spoke, f"interrupted at {at_ms} ms, nothing was said after the last question ({kind})"
-        _accounts_are_closed(done.entries)
-
-
-async def test_pain_04_a_frontend_that_falls_silent_is_made_up_for_and_counted() -> None:
-    settings = CallSettings(watchdog=WatchdogSettings(answer_us=2_000_000))
-    silent = ScriptedFrontend(Script.model_validate({"name": "silent", "agent": {"turns": []}}))
-    async with staged(silent, settings, parts=with_lines(recovery=spoken("one moment please"))) as stage:
-        for n in (1, 2):
-            await stage.wait(500)
-            stage.far_end.say(steady(RATE_HZ))
-            await stage.until(lambda n=n: len(stage.events(UtteranceEnded)) == n)  # type: ignore[misc]
-        faults = [entry.event for entry in stage.events(FaultDetected)]
-        assert [fault.code for fault in faults if isinstance(fault, FaultDetected)] == ["unanswered", "unanswered"]
-
-
-def _accounts_are_closed(entries: tuple[Entry, ...]) -> None:
-    """Every utterance that began has one end, and the call has one."""
-    started = [entry.event.utterance_id for entry in entries if isinstance(entry.event, UtteranceStarted)]
-    ended = [entry.event.utterance_id for entry in entries if isinstance(entry.event, UtteranceEnded)]
-    assert len(set(started)) == len(started)
-    assert len(set(ended)) == len(ended)
-    assert set(started) <= set(ended)
-    assert sum(isinstance(entry.event, CallEnded) for entry in entries) == 1
-    created = [entry.event.work_id for entry in entries if isinstance(entry.event, DelegationCreated)]
-    outcomes = [entry.event.work_id for entry in entries if isinstance(entry.event, WorkEnded)]
-    told = [entry.event.work_id for entry in entries if isinstance(entry.event, DeliveryChanged) and entry.event.state in ENDS]
-    assert sorted(created) == sorted(outcomes) == sorted(told)
 
 
 # --- pain 8: it believes it said what was never heard ----------------------------------------------------------------------
@@ -373,4 +289,4 @@ async def test_pain_15_nothing_of_a_call_remains_two_seconds_after_its_end(kill:
         assert frontend.sessions == []
         with pytest.raises(Gone):
             _ = stage.line.far_end
-        _accounts_are_closed(tuple(stage.entries))
+        accounts_are_closed(tuple(stage.entries))
