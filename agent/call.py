@@ -84,7 +84,7 @@ class Call:
         self._ticker = ticker
         self._settings = settings or CallSettings()
         self._rate = parts.line.info.sample_rate_hz
-        self._t = 0
+        self._t = self._core_t = 0
         self._says = 0
         self._commands = Arrivals()
         self._line_events = LineEvents()
@@ -262,6 +262,7 @@ class Call:
             for event in events:
                 self._input(Arrival(event))
         self._take()
+        self._core_t = t
         pcm = self.core.tick(t)
         line.send(pcm)
         self._feed(units)
@@ -274,6 +275,8 @@ class Call:
         log.error("the tick of the call failed", call_id=self.call_id, exc_info=error)
         detail = f"tick failed: {type(error).__name__}"
         try:
+            if self._core_t < self._t:  # the core did not come to run in this tick, nor must it in a replay
+                self._input(Arrival(Gap(Span(self._t - TICK_US, self._t), TICK_US)))
             self._close_timeline(EndReason.FAULT, detail)
         except Exception:  # the core itself is broken: the timeline gets its end without it
             log.exception("the core of the call failed", call_id=self.call_id)

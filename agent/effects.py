@@ -8,7 +8,7 @@ from agent.arrivals import Arrival, Arrivals
 from agent.core import CallCore
 from agent.errors import Capacity, Refused, VenusError
 from agent.frontend_link import FrontendLink
-from agent.frontends.base import BackendMessage
+from agent.frontends.base import BackendMessage, MessageKind
 from agent.harness import Harness, WorkRequest, WorkResult, WorkUpdate, check_report, told_text
 from agent.parts import CallParts
 from agent.speech import SpokenLine
@@ -26,6 +26,7 @@ from agent.timeline.events import (
     PhaseChanged,
     SayRequested,
     Sent,
+    UtteranceEnded,
     WorkChanged,
     WorkEnded,
 )
@@ -42,6 +43,11 @@ MOST_OPEN = 64
 """Works without an outcome at once; those beyond fail at once."""
 MOST_LAST_REPORTS = 1_000
 """Reports read after the end of a call, at most."""
+
+
+def is_line(utterance_id: str) -> bool:
+    """Whether an utterance is a line kept ready; the ids of a frontend's own carry the session's number behind an @."""
+    return "@" not in utterance_id
 
 
 class Acting(Protocol):
@@ -102,6 +108,8 @@ class Effects:
                 self._results.pop(work_id, None)
             case SayRequested(role=Role.FAREWELL):
                 self._parting = True
+            case UtteranceEnded(utterance_id=utterance_id, text_sent=text) if text and is_line(utterance_id):
+                self._link.inject(BackendMessage(utterance_id, text, MessageKind.SAID))
             case PhaseChanged(phase=Phase.ENDING) if not (self._apologised or self._parting):
                 self._say(self._parts.lines.farewell)
             case FaultDetected(code="unanswered"):

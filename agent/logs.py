@@ -47,6 +47,8 @@ def configure(json: bool = False, personal: bool = False, level: str = "INFO", f
         logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Lasting(out))),
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    root.handlers = [handler for handler in root.handlers if not isinstance(handler, _Libraries)] + [_Libraries()]
 
 
 def get_logger(name: str) -> Any:
@@ -59,6 +61,14 @@ def get_logger(name: str) -> Any:
 def configure_from_environment() -> None:
     """`VENUS_LOG=json`, `VENUS_LOG_LEVEL`: what one process of ours is told, all of them are. Raises `Refused` as `configure`."""
     configure(json=os.environ.get("VENUS_LOG") == "json", level=os.environ.get("VENUS_LOG_LEVEL") or "INFO")
+
+
+class _Libraries(logging.Handler):
+    """What libraries log goes the same way. Only the fixed part of their message: what they fill in may quote a call."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger(record.name)
+        log.log(record.levelno, "a library reports", library=record.name, says=str(record.msg)[:200], exc_info=record.exc_info)
 
 
 class _Lasting:
@@ -88,6 +98,8 @@ def without_message(logger: object, method: str, event: MutableMapping[str, Any]
     error = event.pop("exc_info", None)
     if error is True:
         error = sys.exc_info()[1]
+    if isinstance(error, tuple):
+        error = error[1]
     if isinstance(error, BaseException):
         frames = traceback.extract_tb(error.__traceback__)
         event["error"] = type(error).__name__

@@ -125,7 +125,8 @@ def replay(
     """Feed a stored call's inputs to the core again."""
     if strict and what_if:
         raise typer.BadParameter("give one of --strict and --what-if")
-    replaying.run(console, replaying.timeline_of(call, calls), what_if=what_if, changes=change or [])
+    same = replaying.run(console, replaying.timeline_of(call, calls), what_if=what_if, changes=change or [])
+    raise typer.Exit(0 if same else 1)
 
 
 @app.command()

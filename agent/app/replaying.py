@@ -9,7 +9,7 @@ from rich.text import Text
 
 from agent.app.calls import find_call
 from agent.app.lines import clock_text, plain
-from agent.errors import Fault, Gone, Refused
+from agent.errors import Gone, Refused
 from agent.record.folder import TIMELINE
 from agent.replay import Replayed, replay, with_changes
 from agent.settings import CallSettings
@@ -30,8 +30,8 @@ def timeline_of(call: str, calls_dir: Path) -> Path:
     return find_call(calls_dir, call).folder / TIMELINE
 
 
-def run(console: Console, path: Path, *, what_if: bool, changes: list[str]) -> None:
-    """Replay and tell. Raises `Fault` when a strict replay differs."""
+def run(console: Console, path: Path, *, what_if: bool, changes: list[str]) -> bool:
+    """Replay and tell; False when a strict replay differs."""
     if changes and not what_if:
         raise Refused("--set changes settings, which is a what-if replay: add --what-if")
     if what_if and not changes:
@@ -41,8 +41,9 @@ def run(console: Console, path: Path, *, what_if: bool, changes: list[str]) -> N
     result = _replayed(console, entries, settings)
     if what_if:
         _tell_what_if(console, result, changes)
-    else:
-        _tell_strict(console, result)
+        return True
+    _tell_strict(console, result)
+    return result.difference is None
 
 
 def _changed(entries: list[Entry], changes: list[str]) -> CallSettings:
@@ -70,8 +71,9 @@ def _tell_strict(console: Console, result: Replayed) -> None:
         console.print("The timeline stops before the call's end; it was replayed up to there.", style="yellow")
     if result.difference:
         _tell_difference(console, result)
-        raise Fault("the strict replay differs: this version derives something else from the same inputs")
-    console.print("[green]✓[/] every derived event came out again, byte for byte")
+        console.print("[bold red]✗[/] the strict replay differs: this version derives something else from the same inputs")
+    else:
+        console.print("[green]✓[/] every derived event came out again, byte for byte")
 
 
 def _tell_difference(console: Console, result: Replayed) -> None:

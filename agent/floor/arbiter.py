@@ -11,6 +11,9 @@ from agent.settings import FloorSettings
 from agent.timeline.events import VoiceContinued, VoiceStarted, VoiceStopped
 from agent.timeline.kinds import Role, Verdict
 
+LONGEST_BACKCHANNEL_US = 2_000_000
+"""What a frontend calls a backchannel and goes on for longer is none: it can be interrupted like anything else."""
+
 Voice = VoiceStarted | VoiceContinued | VoiceStopped
 
 
@@ -60,7 +63,7 @@ class SustainedSpeechArbiter:
         self._onset_us = None if isinstance(event, VoiceStopped) else event.covers.from_us
 
     def step(self, t: int, speaking: Speaking | None) -> Decision | None:
-        overlap = self._onset_us is not None and self._may_be_interrupted(speaking)
+        overlap = self._onset_us is not None and self._may_be_interrupted(t, speaking)
         if self._ducked_by is not None and not overlap:
             onset_us, self._ducked_by = self._ducked_by, None
             reason = "voice ended before it was sustained" if self._onset_us is None else "our speech ended"
@@ -76,5 +79,7 @@ class SustainedSpeechArbiter:
         return None
 
     @staticmethod
-    def _may_be_interrupted(speaking: Speaking | None) -> bool:
-        return speaking is not None and not speaking.must_hear and speaking.role is not Role.BACKCHANNEL
+    def _may_be_interrupted(t: int, speaking: Speaking | None) -> bool:
+        if speaking is None or speaking.must_hear:
+            return False
+        return speaking.role is not Role.BACKCHANNEL or t - speaking.since_us > LONGEST_BACKCHANNEL_US

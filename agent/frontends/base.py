@@ -6,6 +6,7 @@ task gives it units, a reader task takes its steps.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
@@ -114,12 +115,24 @@ class DelegationClosed:
 Step = Listening | Speech | DelegationOpened | DelegationClosed
 
 
+class MessageKind(StrEnum):
+    """What a backend message is: something to be told, or a line that was said without the frontend."""
+
+    RESULT = "result"
+    SAID = "said"
+
+
 @dataclass(frozen=True, slots=True)
 class BackendMessage:
-    """A private message to the frontend at a boundary; the same `attempt_id` twice is one message."""
+    """A private message to the frontend at a boundary; the same `attempt_id` twice is one message.
+
+    A result is to be told, in the frontend's own words. What was said (a greeting, an apology: `text` is as much of it as was
+    sent) is only to be known: nobody answers it.
+    """
 
     attempt_id: str
     text: str
+    kind: MessageKind = MessageKind.RESULT
 
 
 class Session(Protocol):

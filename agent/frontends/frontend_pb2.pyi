@@ -8,6 +8,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class MessageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MESSAGE_KIND_UNSPECIFIED: _ClassVar[MessageKind]
+    MESSAGE_KIND_RESULT: _ClassVar[MessageKind]
+    MESSAGE_KIND_SAID: _ClassVar[MessageKind]
+
 class Alignment(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ALIGNMENT_UNSPECIFIED: _ClassVar[Alignment]
@@ -25,6 +31,9 @@ class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLE_BACKCHANNEL: _ClassVar[Role]
     ROLE_APOLOGY: _ClassVar[Role]
     ROLE_FAREWELL: _ClassVar[Role]
+MESSAGE_KIND_UNSPECIFIED: MessageKind
+MESSAGE_KIND_RESULT: MessageKind
+MESSAGE_KIND_SAID: MessageKind
 ALIGNMENT_UNSPECIFIED: Alignment
 ALIGNMENT_EXACT: Alignment
 ALIGNMENT_ESTIMATED: Alignment
@@ -231,12 +240,14 @@ class TurnProbability(_message.Message):
     def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ..., probability: _Optional[float] = ...) -> None: ...
 
 class BackendMessage(_message.Message):
-    __slots__ = ("attempt_id", "text")
+    __slots__ = ("attempt_id", "text", "kind")
     ATTEMPT_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     attempt_id: str
     text: str
-    def __init__(self, attempt_id: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+    kind: MessageKind
+    def __init__(self, attempt_id: _Optional[str] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MessageKind, str]] = ...) -> None: ...
 
 class YieldFloor(_message.Message):
     __slots__ = ("at_us", "epoch")

@@ -11,7 +11,7 @@ from itertools import count, pairwise
 
 import numpy as np
 
-from agent.frontends.base import BackendMessage, DelegationClosed, DelegationOpened, Listening, Speech, Step, Unit
+from agent.frontends.base import BackendMessage, DelegationClosed, DelegationOpened, Listening, MessageKind, Speech, Step, Unit
 from agent.frontends.script import Agent, AgentTrigger, AgentTurn
 from agent.frontends.tone import ToneVoice, load_wav
 from agent.line import Pcm
@@ -170,8 +170,8 @@ class Recital:
         return steps if self._dead else [*steps, Listening(unit.covers)]
 
     def inject(self, message: BackendMessage) -> None:
-        """A private message: the script answers it once, with its `attempt_id` as the cause."""
-        if message.attempt_id not in self._attempts:
+        """A result is answered once, with its `attempt_id` as the cause; what was said is no reason to speak."""
+        if message.kind is MessageKind.RESULT and message.attempt_id not in self._attempts:
             self._attempts.add(message.attempt_id)
             self._react("inject", Cause(attempt_id=message.attempt_id))
 

@@ -176,7 +176,7 @@ class RemoteSession:
             yield step
 
     async def inject(self, message: BackendMessage) -> None:
-        await self._stream.send(pb.FrontendInput(inject=pb.BackendMessage(attempt_id=message.attempt_id, text=message.text)))
+        await self._stream.send(pb.FrontendInput(inject=wire.message_to_wire(message)))
 
     async def yield_floor(self, at_us: int, epoch: int) -> None:
         await self._stream.send(pb.FrontendInput(yield_floor=pb.YieldFloor(at_us=at_us, epoch=epoch)))

@@ -255,6 +255,8 @@ async def serve_worker(frontend: Frontend, ears: Ears | None, address: str, slot
     check_address(address)
     check_unused(address)
     server = grpc.aio.server(options=SERVER_OPTIONS)
+    if slots < 1:
+        raise Refused(f"a worker with {slots} slots serves nobody: give it at least 1")
     leases = Slots("sessions", slots), Slots("recognisers", slots if ears is not None else 0)
     rpc.add_FrontendServicer_to_server(FrontendService(frontend, leases[0]), server)
     if ears is not None:

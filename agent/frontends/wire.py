@@ -19,6 +19,7 @@ from agent.frontends.base import (
     Evidence,
     FrontendInfo,
     Listening,
+    MessageKind,
     PastTurn,
     Speech,
     Step,
@@ -167,9 +168,21 @@ def _number(value: float, what: str) -> float:
     return value
 
 
+_MESSAGE_KIND = {one: f"MESSAGE_KIND_{one.name}" for one in MessageKind}
+_READ_MESSAGE_KIND = {pb.MessageKind.Value(name): one for one, name in _MESSAGE_KIND.items()}
+
+
+def message_to_wire(message: BackendMessage) -> pb.BackendMessage:
+    """The message of a backend message."""
+    return pb.BackendMessage(attempt_id=message.attempt_id, text=message.text, kind=_MESSAGE_KIND[message.kind])
+
+
 def read_message(message: pb.BackendMessage) -> BackendMessage:
     """A backend message from the wire."""
-    return BackendMessage(message.attempt_id, message.text)
+    kind = _READ_MESSAGE_KIND.get(message.kind)
+    if kind is None:
+        raise Refused(f"a backend message of kind {message.kind}: that is neither a result nor something said")
+    return BackendMessage(message.attempt_id, message.text, kind)
 
 
 # --- from the worker --------------------------------------------------------------------------------------------------------

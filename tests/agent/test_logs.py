@@ -142,3 +142,15 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("VENUS_LOG_LEVEL", "chatty")
     with pytest.raises(Refused, match="there is no log level 'chatty'"):
         logs.configure_from_environment()
+
+
+def test_what_a_library_logs_is_told_without_what_it_fills_in() -> None:
+    out = io.StringIO()
+    logs.configure(json=True, file=out)
+    try:
+        raise ValueError("secret 4711")
+    except ValueError:
+        logging.getLogger("foreign.library").exception("cannot read %s", "secret 4711")
+    line = json.loads(out.getvalue())
+    assert (line["library"], line["says"], line["error"]) == ("foreign.library", "cannot read %s", "ValueError")
+    assert "4711" not in out.getvalue()

@@ -68,9 +68,13 @@ def test_verdicts(name: str, voice_ms: tuple[int, int], speech_ms: tuple[int, in
     assert Scene().run(voice_ms, speech_ms) == expected, name
 
 
-@pytest.mark.parametrize(("role", "must_hear"), [(Role.ANSWER, True), (Role.GREETING, True), (Role.BACKCHANNEL, False)])
-def test_must_hear_lines_and_backchannels_are_never_interrupted(role: Role, must_hear: bool) -> None:
+@pytest.mark.parametrize(("role", "must_hear"), [(Role.ANSWER, True), (Role.GREETING, True), (Role.BACKCHANNEL, True)])
+def test_must_hear_lines_are_never_interrupted(role: Role, must_hear: bool) -> None:
     assert Scene().run((1000, 5000), (0, 6000), role, must_hear) == []
+
+
+def test_a_backchannel_is_not_interrupted() -> None:
+    assert Scene().run((500, 5000), (0, 1900), Role.BACKCHANNEL) == []
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.BACKCHANNEL])
@@ -140,3 +144,15 @@ def test_each_duck_is_lifted_exactly_once(ticks: list[tuple[str, str]]) -> None:
             assert interruptible
             assert t - max(onset_us or 0, since_us) >= 600_000
             ducked, before = False, "-"
+
+
+def test_a_backchannel_that_goes_on_is_none() -> None:
+    """What is called a backchannel can be interrupted once it has lasted two seconds."""
+    arbiter = SustainedSpeechArbiter(FloorSettings())
+    speaking = Speaking("mm", Role.BACKCHANNEL, False, 0)
+    arbiter.voice(VoiceStarted(Span(1_000_000, 1_060_000), -20.0), 1)
+    arbiter.voice(VoiceContinued(Span(1_000_000, 1_900_000), -20.0), 2)
+    assert arbiter.step(2_000_000, speaking) is None
+    decision = arbiter.step(2_020_000, speaking)
+    assert decision is not None
+    assert decision.verdict is Verdict.YIELD

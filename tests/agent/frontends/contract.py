@@ -20,6 +20,7 @@ from agent.frontends.base import (
     Frontend,
     FrontendInfo,
     Listening,
+    MessageKind,
     PastTurn,
     Session,
     Speech,
@@ -172,6 +173,15 @@ class FrontendContract:
         assert {step.epoch for step in before if isinstance(step, Speech)} == {3}
         assert not any(step.final for step in before if isinstance(step, Speech))
         assert [(step.text, step.epoch) for step in after if isinstance(step, Speech)] == [("Sorry", 4)]
+
+    async def test_what_was_said_is_known_and_not_answered(self, host: Host) -> None:
+        async with host(ScriptedFrontend(script())) as (frontend, _):
+            session = await frontend.open(Brief("c"))
+            await session.inject(BackendMessage("say1", "hello there", MessageKind.SAID))
+            await session.inject(BackendMessage("a1", "private words"))
+            steps = await play(session, 20)
+            await session.close()
+        assert {step.cause.attempt_id for step in steps if isinstance(step, Speech)} == {"a1"}
 
     async def test_the_same_attempt_injected_twice_is_one_message(self, host: Host) -> None:
         async with host(ScriptedFrontend(script())) as (frontend, _):
