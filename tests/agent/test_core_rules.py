@@ -241,11 +241,9 @@ def check_line(call: CallDriver) -> None:
 
 
 def check_floor(call: CallDriver) -> None:
-    """Each duck is lifted once, each yield begins an epoch, and must-hear lines and backchannels stay out of it."""
+    """Each duck is lifted once, each yield begins an epoch, and must-hear lines stay out of it."""
     must_hear = {
-        event.utterance_id
-        for event in call.events(UtteranceStarted)
-        if isinstance(event, UtteranceStarted) and (event.must_hear or event.role is Role.BACKCHANNEL)
+        event.utterance_id for event in call.events(UtteranceStarted) if isinstance(event, UtteranceStarted) and event.must_hear
     }
     ducked = False
     for entry, following in pairwise(call.entries):
