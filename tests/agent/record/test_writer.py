@@ -3,6 +3,7 @@
 import json
 import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -110,26 +111,28 @@ def test_silence_of_both_sides_is_written_as_it_passes(tmp_path: Path) -> None:
     assert len(read_ogg_opus(tmp_path / "call" / "audio.ogg")[1]) == 300 * 160
 
 
-@pytest.fixture
-def largest_file() -> Iterator[None]:
-    """No file of this process may pass 3,000 bytes; a full disk without being root."""
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file of this process may pass `size` bytes: a full disk without being root. Not a fixture: the test runner writes too."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.usefixtures("largest_file")
 def test_a_full_disk_stops_each_part_alone(tmp_path: Path) -> None:
     failures: list[str] = []
     writer = CallWriter(tmp_path / "call", 8000, report=False, on_failure=failures.append)
     rng = np.random.default_rng(1)
     sent = lines(short_call(seconds=4))
-    for number, line in enumerate(sent):
-        writer.lines(line)
-        writer.flush()
-        writer.audio(number * 20_000, 0, rng.integers(-9000, 9000, 160, np.int16), None)
-    writer.close(4_200_000)
+    with largest_file(3000):
+        for number, line in enumerate(sent):
+            writer.lines(line)
+            writer.flush()
+            writer.audio(number * 20_000, 0, rng.integers(-9000, 9000, 160, np.int16), None)
+        writer.close(4_200_000)
     folder = tmp_path / "call"
     record = summary_of(folder)["record"]
     assert record["state"] == "failed"
@@ -148,13 +151,9 @@ def test_a_full_disk_stops_each_part_alone(tmp_path: Path) -> None:
 def test_a_record_counts_as_being_written_until_all_of_it_is_there(tmp_path: Path) -> None:
     """Also when its timeline stopped early: the sound goes on."""
     writer = CallWriter(tmp_path / "call", 8000, report=False)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
-    try:
+    with largest_file(10):
         fill(writer, 1)
         writer.flush()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "timeline.jsonl" in writer.failures
     assert at.is_being_written(tmp_path / "call")
     writer.stop(1_000_000)
@@ -168,12 +167,8 @@ def test_no_room_even_for_the_summary(tmp_path: Path) -> None:
     writer = CallWriter(tmp_path / "call", 8000, audio=False, on_failure=failures.append)
     fill(writer, 1)
     writer.stop(1_000_000)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
-    try:
+    with largest_file(10):
         missing = writer.finish()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     sentence = "the record is incomplete: summary.json: file too large at 00:00:01"
     assert missing == sentence
     assert failures == [sentence]
