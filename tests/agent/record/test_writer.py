@@ -113,7 +113,7 @@ def test_silence_of_both_sides_is_written_as_it_passes(tmp_path: Path) -> None:
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """No file of this process may pass `size` bytes: a full disk without being root. Not a fixture: the test runner writes too."""
+    """No file of this process may pass `size` bytes: a full disk without being root. No fixture: the runner writes as well."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
