@@ -89,8 +89,12 @@ async def staged(
     wire: WireSettings | None = None,
     parts: Callable[[CallParts], CallParts] = lambda parts: parts,
     line_options: Options | None = None,
+    replays: bool = True,
 ) -> AsyncIterator[Stage]:
-    """Run a call with `frontend` while the block runs; it is cancelled at the end if it has not ended."""
+    """Run a call with `frontend` while the block runs; it is cancelled at the end if it has not ended, and replayed strictly.
+
+    `replays` False: the core itself was broken on purpose.
+    """
     clock = LoopClock()
     ticker = Ticker(clock)
     options: Options = {"keep_all": True, **(line_options or {})}
@@ -106,6 +110,8 @@ async def staged(
         running.cancel()
         ticking.cancel()
         await asyncio.gather(running, ticking, return_exceptions=True)
+    if replays:
+        check(replay(entries))
 
 
 def scripted(*turns: dict[str, Any]) -> ScriptedFrontend:

@@ -94,7 +94,7 @@ async def test_a_core_that_breaks_ends_its_call_alone_and_gives_everything_back(
     def parts(parts: CallParts) -> CallParts:
         return replace(parts, slots=slots, harness=ScriptedHarness([ScriptedWork(60_000, WorkStatus.FAILED, "")], LoopClock()))
 
-    async with staged(frontend, parts=parts) as stage:
+    async with staged(frontend, parts=parts, replays=False) as stage:
         await stage.answered()
         stage.far_end.say(steady(RATE_HZ))
         await stage.until(lambda: stage.call.core.works.open == ("w1",))

@@ -7,6 +7,7 @@ import pytest
 from agent.app.rehearse import rehearse_virtually
 from agent.frontends.script import Script
 from agent.frontends.scripted import ScriptedFrontend
+from agent.replay import check, replay
 from agent.settings import CallSettings, WatchdogSettings
 from agent.timeline.events import (
     DelegateClosed,
@@ -82,6 +83,7 @@ def _it_still_answers(kind: str, interruption_ms: int) -> None:
     ]
     assert spoke, f"interrupted at {interruption_ms} ms, nothing was said after the last question ({kind})"
     accounts_are_closed(done.entries)
+    check(replay(done.entries))
 
 
 def _moments(kind: str) -> Iterator[int]:
