@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agent.clock import LoopClock
-from agent.frontends.base import BackendMessage, Brief, Unit
+from agent.frontends.base import BackendMessage, Brief, MessageKind, Unit
 from agent.frontends.script import Script
 from agent.frontends.scripted import ScriptedEars, ScriptedFrontend, ScriptedSession
 from agent.harness import WorkRequest
@@ -31,11 +31,11 @@ from agent.timeline.events import (
     WorkChanged,
     WorkEnded,
 )
-from agent.timeline.kinds import DeliveryState, WorkPhase, WorkStatus
+from agent.timeline.kinds import DeliveryState, Role, WorkPhase, WorkStatus
 from agent.virtual import VirtualLoop
 from harness_tools.scripted import ScriptedHarness, ScriptedUpdate, ScriptedWork
 from tests.measure.plain import steady
-from tests.rehearsal.stages import RATE_HZ, staged
+from tests.rehearsal.stages import RATE_HZ, spoken, staged, with_lines
 
 pytestmark = pytest.mark.rehearsal
 
@@ -215,3 +215,32 @@ async def test_a_work_goes_to_the_harness_with_its_evidence_and_its_outcome_to_t
         ]
         (message,) = frontend.messages
         assert message == BackendMessage(stage.told(DeliveryChanged)[0].delivery_id, "it is nine")
+
+
+async def test_the_line_is_told_of_a_jump_by_its_ticks() -> None:
+    async with staged(AttentiveFrontend()) as stage:
+        told: list[int] = []
+        skip = stage.line.skip
+
+        def listening_skip(ticks: int) -> None:
+            told.append(ticks)
+            skip(ticks)
+
+        stage.line.skip = listening_skip  # type: ignore[method-assign]
+        await stage.wait(500)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.advance(1.0)
+        await stage.wait(200)
+        (gap,) = (entry.event for entry in stage.events(Gap))
+        assert isinstance(gap, Gap)
+        assert told == [gap.lost_us // TICK_US]
+
+
+async def test_a_greeting_is_known_to_the_frontend_and_a_later_session_has_it_in_its_history() -> None:
+    frontend = AttentiveFrontend()
+    async with staged(frontend, parts=with_lines(greeting=spoken("hello there", Role.GREETING))) as stage:
+        await stage.until(lambda: bool(stage.events(UtteranceEnded)))
+        await stage.wait(100)
+        assert frontend.messages == [BackendMessage("say1", "hello there", MessageKind.SAID)]
+        assert [(turn.who, turn.text) for turn in stage.call.history.turns] == [("agent", "hello there")]
