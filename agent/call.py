@@ -250,6 +250,8 @@ class Call:
         units = self._jump(skipped) if skipped else []
         self._t += TICK_US
         t, line = self._t, self._parts.line
+        for arrival in self._commands.take():  # before the line's news: how a transfer went comes before the end it brings
+            self._input(arrival)
         self._line_events.put(line.events())
         for happened in self._line_events.take(t):
             self._input(Arrival(happened))
@@ -287,6 +289,8 @@ class Call:
         lost_us = ticks * TICK_US
         self._t += lost_us
         self._parts.line.skip(ticks)
+        if self._intake and (heard := self._intake.close(self._t - lost_us)):
+            self._input(Arrival(heard))
         self._input(Arrival(Gap(Span(self._t - lost_us, self._t), lost_us)))
         return self._intake.skip(self._t, ticks) if self._intake else []
 
@@ -358,9 +362,10 @@ class Call:
 
     def _let_go(self) -> None:
         """What is given back at once, also when `_release` is cancelled while it waits."""
+        heard = self._intake.close(self._t) if self._intake else None
         self._t += TICK_US
         try:
-            for arrival in self._effects.last_outcomes():
+            for arrival in ([Arrival(heard)] if heard else []) + self._effects.last_outcomes():
                 self._input(arrival)
         except Exception:  # the core itself is broken, and its timeline has its end already
             log.exception("the core of the call failed", call_id=self.call_id)

@@ -71,8 +71,8 @@ class Intake:
         self._counts[frame.state] += len(frame.pcm)
         self._loudest = max(self._loudest, self._voice.level_dbov)
         self._ticks += 1
-        if self._ticks >= MEDIA_SPAN_TICKS:
-            events.append(self.close(t))
+        if self._ticks >= MEDIA_SPAN_TICKS and (span := self.close(t)):
+            events.append(span)
         return events, self._cutter.push(self._resampler.push(frame.pcm))
 
     def learn(self, event: Evidence) -> None:
@@ -80,14 +80,14 @@ class Intake:
         self._cutter.learn(event)
 
     def skip(self, t: int, ticks: int) -> list[Unit]:
-        """The ticker jumped over `ticks`: silence for the units, and media spans start anew at `t`."""
+        """The ticker jumped over `ticks`: silence for the units, and media spans start anew at `t`. Close the open one first."""
         self._from_us = t
-        self._ticks = 0
-        self._counts = dict.fromkeys(MediaState, 0)
         return self._cutter.skip(ticks)
 
-    def close(self, t: int) -> MediaReceived:
-        """The media span that ends at `t`."""
+    def close(self, t: int) -> MediaReceived | None:
+        """The media span that ends at `t`; None when nothing was pulled since the last one."""
+        if not self._ticks:
+            return None
         span = MediaReceived(
             Span(self._from_us, t),
             self._counts[MediaState.RECEIVED],

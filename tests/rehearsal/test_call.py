@@ -19,6 +19,7 @@ from agent.settings import TICK_US, CallSettings
 from agent.tasks import tasks_of
 from agent.ticker import Ticker
 from agent.timeline.events import (
+    CallEnded,
     CallStarted,
     DigitReceived,
     DigitsSent,
@@ -270,6 +271,7 @@ async def test_a_transfer_ends_the_call_when_it_is_answered_and_leaves_it_alone_
             assert stage.end.reason is EndReason.TRANSFERRED
             assert stage.far_end.ended == "transferred"
             assert frontend.sessions == []
+            assert stage.events(TransferProgressed)[1].seq < stage.events(CallEnded)[0].seq, "the timeline tells it in order"
         else:
             stage.far_end.say(steady(RATE_HZ))
             await stage.until(lambda: stage.said == [("nobody is there i am sorry", Outcome.FINISHED)])

@@ -244,3 +244,19 @@ async def test_a_greeting_is_known_to_the_frontend_and_a_later_session_has_it_in
         await stage.wait(100)
         assert frontend.messages == [BackendMessage("say1", "hello there", MessageKind.SAID)]
         assert [(turn.who, turn.text) for turn in stage.call.history.turns] == [("agent", "hello there")]
+
+
+async def test_every_sample_pulled_is_accounted_for_through_a_jump_and_to_the_end() -> None:
+    async with staged(AttentiveFrontend()) as stage:
+        await stage.wait(1_310)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.advance(0.9)
+        await stage.wait(730)
+        stage.far_end.hang_up()
+        await stage.over()
+        spans = stage.told(MediaReceived)
+        (gap,) = stage.told(Gap)
+        pulled = sum(span.received + span.concealed + span.silent for span in spans)
+        assert pulled * 1_000_000 // RATE_HZ == stage.end.lasted_us + TICK_US - gap.lost_us
+        assert all(span.covers.to_us <= gap.covers.from_us or span.covers.from_us >= gap.covers.to_us for span in spans)
