@@ -4,20 +4,22 @@ import gc
 
 from agent.timeline import codec
 
-ALLOCATIONS = 20_000
-"""Objects allocated and not freed between two collections of the youngest generation (Python's own figure is 700 to 2000)."""
-YOUNG_PER_OLD = 50
-"""Collections of one generation before the next older one is collected."""
+ALLOCATIONS = 1_000
+"""Objects allocated and not freed between two collections of the youngest generation."""
+YOUNG_PER_MIDDLE = 5
+"""Collections of the youngest generation before the middle one is collected: few, so that there is little to look at."""
+MIDDLE_PER_OLD = 50
+"""Collections of the middle generation before everything is looked at: with 50 busy calls every two minutes at most."""
 
 
 def keep_pace() -> None:
     """Call once, when everything is imported and rendered and no call is up yet.
 
     Encoders that would be built at the first event of their kind are built now. What lives by then is never looked at again by
-    the garbage collector, and what comes later is looked at seldom: a full collection over the modules of this project alone
-    takes some 50 ms, in which no tick runs. Calls free what they hold themselves (see `Call`), so little is left for it to find.
+    the garbage collector, and what comes later is looked at in small portions: a full collection over the modules of this project
+    alone takes some 50 ms, in which no tick runs. Calls free what they hold themselves (see `Call`), so little is left to find.
     """
     codec.prepare()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(ALLOCATIONS, YOUNG_PER_OLD, YOUNG_PER_OLD)
+    gc.set_threshold(ALLOCATIONS, YOUNG_PER_MIDDLE, MIDDLE_PER_OLD)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.pace import ALLOCATIONS, YOUNG_PER_OLD, keep_pace
+from agent.pace import ALLOCATIONS, MIDDLE_PER_OLD, YOUNG_PER_MIDDLE, keep_pace
 from agent.timeline import codec
 from agent.timeline.events import CATALOGUE, FrontendLag
 from agent.timeline.log import Entry
@@ -35,7 +35,7 @@ def test_no_encoder_is_built_during_a_call(monkeypatch: pytest.MonkeyPatch) -> N
         codec._adapter(kind)
 
 
-def test_the_garbage_collector_looks_seldom() -> None:
+def test_the_garbage_collector_looks_in_small_portions() -> None:
     keep_pace()
-    assert gc.get_threshold() == (ALLOCATIONS, YOUNG_PER_OLD, YOUNG_PER_OLD)
+    assert gc.get_threshold() == (ALLOCATIONS, YOUNG_PER_MIDDLE, MIDDLE_PER_OLD)
     assert gc.get_freeze_count() > 10_000

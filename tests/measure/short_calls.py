@@ -1,7 +1,6 @@
 """Many short calls in one process on real time: how much memory each leaves behind."""
 
 import asyncio
-import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import psutil
 from agent.app.rehearse import stage
 from agent.clock import LoopClock
 from agent.frontends.script import Script
+from agent.pace import keep_pace
 from agent.record.client import RecorderClient
 from agent.tasks import install_task_factory, tasks_of
 from agent.ticker import Ticker
@@ -47,6 +47,7 @@ def short(seed: int) -> Script:
 async def run_short(calls_dir: Path, calls: int, warm_up: int, report: Callable[[int], None] | None = None) -> ShortCalls:
     """Run `calls` calls, fifty at once, after `warm_up` that are not counted."""
     install_task_factory(asyncio.get_running_loop())
+    keep_pace()
     clock = LoopClock()
     ticker = Ticker(clock)
     ticking = asyncio.ensure_future(ticker.run())
@@ -61,7 +62,6 @@ async def run_short(calls_dir: Path, calls: int, warm_up: int, report: Callable[
             left += sum(len(tasks_of(call.call_id)) for call in batch)
             done += AT_ONCE
             batch.clear()
-            gc.collect()
             if done > warm_up:
                 memory.append((done, process.memory_info().rss / 1024))
             if report:
