@@ -270,7 +270,7 @@ class ReadyLines(_Part):
     """What the call itself says, whatever its frontend."""
 
     greeting: RehearsedLine = RehearsedLine(text="Hello, this is the automated assistant. How can I help you?", must_hear=True)
-    apology: RehearsedLine = RehearsedLine(text="I am sorry, something went wrong on my side. Please call again later.")
+    apology: RehearsedLine = RehearsedLine(text="I am sorry, something went wrong on my side.")
     recovery: RehearsedLine = RehearsedLine(text="One moment, please.")
     farewell: RehearsedLine = RehearsedLine(text="Goodbye.")
 
