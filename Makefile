@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help run demo test check soak bench lock changelog clean environment generated
+.PHONY: help run demo weights test check soak bench lock changelog clean environment generated
 .PHONY: check-format check-lint check-types check-imports check-generated check-unit
 
 help: ## This list
@@ -25,14 +25,18 @@ run: demo ## A call between a scripted caller and the scripted agent, with a rep
 demo: environment ## The same as run
 	@$(BIN)/venus demo
 
-test: environment ## Every test; long loops at one tenth
+weights: environment ## Install the speech models, where they are not: once, some 330 MB
+	@$(BIN)/venus models install --all
+
+test: environment weights ## Every test; long loops at one tenth
 	@$(BIN)/python -m pytest
 
-soak: environment ## Every test, long loops in full
+soak: environment weights ## Every test, long loops in full
 	@VENUS_SOAK=1 $(BIN)/python -m pytest
 
-bench: environment ## Every benchmark; prints figures
+bench: environment weights ## Every benchmark; prints figures
 	@$(BIN)/venus bench core
+	@$(BIN)/venus bench voice
 
 check: environment ## Format, lint, types, import rules, generated files, unit tests
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target \

@@ -7,6 +7,7 @@ line) and meets it in queues, so that what the core sees is on the timeline firs
 import asyncio
 from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -42,6 +43,7 @@ from agent.timeline.events import (
     Gap,
     RecordChanged,
     SayRequested,
+    SpeakerScore,
     Transcript,
     TurnProbability,
 )
@@ -93,9 +95,9 @@ class Call:
         self._tasks: set[asyncio.Task[None]] = set()
         self._outcome: CallEnded | None = None
         self._lease: Lease | None = None
-        self._brief = Brief(self.call_id, persona=parts.persona)
+        self._brief = Brief(self.call_id, parts.persona, capabilities=parts.capabilities, scores_speaker=parts.scores_speaker)
         self._link = FrontendLink(parts.frontend, self._brief, self.history, self._rate, self._settings, ticker.clock)
-        self._ears = EarsLink(parts.ears) if parts.ears else None
+        self._ears = EarsLink(parts.ears, self._settings, ticker.clock) if parts.ears else None
         started = first_event(self.call_id, node_id, seed, parts, self._settings, ticker.clock)
         self.core = CallCore(started, self.timeline)
         self._effects = Effects(self, self._link, parts)
@@ -267,7 +269,7 @@ class Call:
         self._core_t = t
         pcm = self.core.tick(t)
         line.send(pcm)
-        self._feed(units)
+        self._feed(units, speaking=pcm is not None)
         if self._recording:
             heard = self._intake is not None and frame.state is not MediaState.SILENT
             self._recording.audio(t, frame.delay_us, frame.pcm if heard else None, pcm)
@@ -309,19 +311,21 @@ class Call:
         """Put an input event on the timeline, then let the core see it."""
         self._effects.remember(arrival)
         entry = self.timeline.append(self._t, arrival.event)
-        if self._intake and isinstance(arrival.event, Transcript | TurnProbability):
+        if self._intake and isinstance(arrival.event, Transcript | TurnProbability | SpeakerScore):
             self._intake.learn(arrival.event)
         self.core.apply(entry, arrival.pcm)
 
-    def _feed(self, units: list[Unit]) -> None:
-        for unit in units:
+    def _feed(self, units: list[Unit], speaking: bool) -> None:
+        for one in units:
+            unit = replace(one, speaking=speaking, said=self.history.take_said())
             self._link.feed(unit)
             if self._ears:
                 self._ears.feed(unit)
 
     def start_listening(self) -> None:
         """The line was answered: input begins with the next tick's frame."""
-        self._intake = Intake(self._rate, self._link.info.unit_us, self._t - TICK_US)
+        gate = self._parts.voice_gate(self._rate) if self._parts.voice_gate else None
+        self._intake = Intake(self._rate, self._link.info.unit_us, self._t - TICK_US, gate)
         self._link.start(self._t - TICK_US)
 
     def _keep(self, entry: Entry) -> None:

@@ -50,6 +50,11 @@ def cpu_us() -> int:
     return time.process_time_ns() // 1000
 
 
+def thread_cpu_us() -> int:
+    """Processor time used by this thread so far, µs."""
+    return time.thread_time_ns() // 1000
+
+
 def stopwatch_us() -> int:
     """Real time for measuring durations outside any loop (benchmarks, progress), µs."""
     return time.perf_counter_ns() // 1000

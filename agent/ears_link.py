@@ -1,66 +1,99 @@
-"""The call's side of an ears session: units in, evidence out, beside the tick."""
+"""The call's side of an ears session: units in, evidence out, beside the tick, and a new session when one is lost."""
 
 import asyncio
 from collections import deque
 
 from agent.arrivals import Arrival, Arrivals
+from agent.clock import Clock
 from agent.errors import Gone, Refused, VenusError
 from agent.frontend_link import CLOSE_WITHIN_S, ORDER_WITHIN_S
 from agent.frontends.base import Brief, Ears, EarsSession, Unit
 from agent.frontends.limits import check_evidence
+from agent.reopening import Rebuilding, reopened
+from agent.settings import CallSettings
 from agent.tasks import run_until_one_ends, within
 from agent.timeline.events import FaultReported
 from agent.timeline.told import sentence
 
-BACKLOG_UNITS = 100
-"""Units that wait for slow ears, at most; the oldest are dropped, which costs words and no call."""
+BACKLOG_US = 10_000_000
+"""Input that waits for slow ears or for a new session, at most; the oldest is dropped, which costs words and no call."""
 MOST_REFUSED = 20
-"""Pieces of evidence that make no sense; beyond that the ears count as lost."""
+"""Pieces of evidence that make no sense; beyond that the ears are given up."""
 
 
 class EarsLink:
-    """One call's ears. Losing them is a counted fault; the call goes on without transcripts."""
+    """One call's ears. Losing them is a counted fault; they are opened again within the bounds for a frontend.
 
-    def __init__(self, ears: Ears) -> None:
+    What is said meanwhile waits for the new session. Ears that do not come back are given up: there are no more transcripts.
+    """
+
+    def __init__(self, ears: Ears, settings: CallSettings, clock: Clock) -> None:
         self.arrivals = Arrivals()
-        self._ears = ears
-        self._units: deque[Unit] = deque(maxlen=BACKLOG_UNITS)
+        self._ears, self._settings, self._clock = ears, settings, clock
+        self._session: EarsSession | None = None
+        self._units: deque[Unit] = deque()
         self._wake = asyncio.Event()
         self._given_us = self._refused = 0
-        self._over = False
 
     def feed(self, unit: Unit) -> None:
-        """Queue a unit; nobody takes it once the session is over."""
+        """Queue a unit; nobody takes it once the ears are given up."""
         self._units.append(unit)
+        while unit.covers.to_us - self._units[0].covers.from_us > BACKLOG_US:
+            self._units.popleft()
         self._wake.set()
 
     async def run(self, brief: Brief) -> None:
-        """Open a session and serve it until it is lost or this is cancelled."""
+        """Keep a session open until this is cancelled or the ears are given up."""
+        rebuilding = Rebuilding(self._settings.reopen_tries)
+
+        async def attempt(left_us: int) -> None:
+            self._session = await self._open(brief, left_us / 1e6)
+
+        while True:
+            failure = await reopened(attempt, self._settings.reopen_within_us, self._clock)
+            if failure is not None:
+                self._fault(f"ears did not open: {failure}")
+                return
+            opened_us = self._clock.now_us()
+            again = await self._serve()
+            if not again or not rebuilding.lost(self._clock.now_us() - opened_us):
+                return
+
+    async def _open(self, brief: Brief, within_s: float) -> EarsSession:
         try:
-            session = await within(ORDER_WITHIN_S, self._ears.open(brief))
+            return await within(min(within_s, ORDER_WITHIN_S), self._ears.open(brief))
+        except TimeoutError:
+            raise
         except Exception as error:
-            self._fault("ears did not open", error)
-            return
+            raise Gone(_reason(error)) from error
+
+    async def _serve(self) -> bool:
+        """Serve the open session until it is lost; whether another is worth while."""
+        session = self._session
+        assert session is not None
         try:
             await run_until_one_ends(self._feeder(session), self._reader(session))
-            self._fault("ears are lost", Gone("they ended their session"))
+            self._fault("ears are lost: they ended their session")
         except Exception as error:
-            self._fault("ears are lost", error)
+            self._fault(f"ears are lost: {_reason(error)}")
+            return not isinstance(error, Refused)
         finally:
-            self._over = True
+            self._session = None
             await self._close(session)
+        return True
 
     async def _close(self, session: EarsSession) -> None:
         try:
             await within(CLOSE_WITHIN_S, session.close())
         except Exception as error:
-            self._fault("ears did not close", error)
+            self._fault(f"ears did not close: {_reason(error)}")
 
     async def _feeder(self, session: EarsSession) -> None:
-        while not self._over:  # a call into the session may go on although it was cancelled
+        self._wake.set()  # for what has waited
+        while self._session is session:  # a call into the session may go on although it was cancelled
             await self._wake.wait()
             self._wake.clear()
-            while self._units and not self._over:
+            while self._units and self._session is session:
                 unit = self._units.popleft()
                 self._given_us = unit.covers.to_us
                 async with asyncio.timeout(ORDER_WITHIN_S):
@@ -69,7 +102,7 @@ class EarsLink:
     async def _reader(self, session: EarsSession) -> None:
         async for evidence in session.evidence():
             await self.arrivals.room()
-            if self._over:
+            if self._session is not session:
                 return
             try:
                 check_evidence(evidence, self._given_us)
@@ -77,11 +110,16 @@ class EarsLink:
                 self._refused += 1
                 if self._refused > MOST_REFUSED:
                     raise
-                self._fault("evidence was dropped", error)
+                self._fault(f"evidence was dropped: {error}")
             else:
                 self.arrivals.put(Arrival(evidence))
 
-    def _fault(self, what: str, error: Exception) -> None:
-        """The message of an error that is not ours may quote what was said."""
-        why = str(error) if isinstance(error, VenusError) else "no answer in time" if isinstance(error, TimeoutError) else ""
-        self.arrivals.put(Arrival(FaultReported("ears", sentence(f"{what}: {why or type(error).__name__}"))))
+    def _fault(self, detail: str) -> None:
+        self.arrivals.put(Arrival(FaultReported("ears", sentence(detail))))
+
+
+def _reason(error: Exception) -> str:
+    """The message of an error that is not ours may quote what was said."""
+    if isinstance(error, VenusError) and str(error):
+        return str(error)
+    return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__

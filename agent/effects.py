@@ -110,7 +110,7 @@ class Effects:
                 self._parting = True
             case UtteranceEnded(utterance_id=utterance_id, text_sent=text) if text and is_line(utterance_id):
                 self._link.inject(BackendMessage(utterance_id, text, MessageKind.SAID))
-            case PhaseChanged(phase=Phase.ENDING) if not (self._apologised or self._parting):
+            case PhaseChanged(phase=Phase.ENDING) if not self._parting:
                 self._say(self._parts.lines.farewell)
             case FaultDetected(code="unanswered"):
                 self._say(self._parts.lines.recovery)

@@ -28,6 +28,7 @@ from agent.frontends.base import (
 from agent.frontends.limits import check_info, check_step, weight
 from agent.history import History
 from agent.line import Pcm
+from agent.reopening import Rebuilding, reopened
 from agent.settings import CallSettings
 from agent.tasks import run_until_one_ends, within
 from agent.timeline.events import (
@@ -51,8 +52,6 @@ MOST_ORDERS = 1_000
 """Orders (acknowledgements above all) that may wait for a session; beyond that it counts as lost."""
 MOST_RESAMPLERS = 8
 """Utterances resampled side by side. Those left without an end go first, and with them a millisecond of sound."""
-SETTLED_US = 60_000_000
-"""A session that lasted so long was a good one: the tries to rebuild it are counted anew."""
 ORDER_WITHIN_S = 5.0
 """Bound on any one call into a session."""
 CLOSE_WITHIN_S = 1.0
@@ -81,6 +80,7 @@ class FrontendLink:
         self._settings = settings
         self._clock = clock
         self._session: Session | None = None
+        self._opening = False
         self._attempt = self._epoch = 0
         self._window = FlightWindow(self.info.unit_us)
         self._units: deque[Unit] = deque()
@@ -101,9 +101,9 @@ class FrontendLink:
         self._window.start(t)
 
     def feed(self, unit: Unit) -> None:
-        """Queue a unit; while no session is open its audio is lost."""
+        """Queue a unit; while no session is open or being opened its audio is lost."""
         self._fed_us = unit.covers.to_us
-        if self._session is None:
+        if self._session is None and not self._opening:
             self._window.start(self._fed_us)
             return
         self._units.append(unit)
@@ -157,18 +157,29 @@ class FrontendLink:
         return self._window.lag(t) if self._session else None
 
     def _put(self, order: _Order) -> None:
-        if self._session is not None:
+        if self._session is not None or self._opening:
             self._orders.append(order)
             self._wake.set()
             if len(self._orders) > MOST_ORDERS:
                 self._overrun.set()
+
+    def _drop(self) -> None:
+        self._units.clear()
+        self._window.start(self._fed_us)
+        self._orders.clear()
 
     # --- tasks ---
 
     async def open(self, within_us: int) -> None:
         """Open a session. Raises `Capacity`, `Gone` or another of our errors, `TimeoutError` beyond the bound."""
         self._attempt += 1
-        brief = replace(self._brief, history=self._history.turns, epoch=self._epoch)
+        await self._open(within_us)
+
+    async def _open(self, within_us: int) -> None:
+        """The brief tells what was up to now; what comes while it opens, which may take seconds, waits for it."""
+        brief = self._history.told_in(replace(self._brief, epoch=self._epoch))
+        self._drop()
+        self._opening = True
         try:
             self._session = await within(within_us / 1e6, self._frontend.open(brief))
         except Capacity as error:
@@ -177,30 +188,26 @@ class FrontendLink:
             raise
         except Exception as error:
             raise Gone(_reason(error)) from error
+        finally:
+            self._opening = False
         info = self.info
         self.arrivals.put(Arrival(FrontendOpened(info.name, self._attempt, info.unit_us, info.output_rate_hz)))
 
     async def run(self) -> None:
         """Serve the open session, rebuild it when it is lost; returns when it cannot be rebuilt."""
-        tries = 0
+        rebuilding = Rebuilding(self._settings.reopen_tries)
         while True:
             opened_us = self._clock.now_us()
             reason = await self._serve()
-            if self._clock.now_us() - opened_us > SETTLED_US:
-                tries = 0
-            while True:
-                final = tries >= self._settings.reopen_tries
-                tries += 1
-                self.arrivals.put(Arrival(FrontendLost(self._attempt, reason, final)))
-                if final:
-                    return
-                try:
-                    await self.open(self._settings.reopen_within_us)
-                    break
-                except VenusError as error:
-                    reason = str(error)
-                except TimeoutError:
-                    reason = "it did not open in time"
+            final = not rebuilding.lost(self._clock.now_us() - opened_us)
+            self.arrivals.put(Arrival(FrontendLost(self._attempt, reason, final)))
+            if final:
+                return
+            self._attempt += 1
+            failure = await reopened(self._open, self._settings.reopen_within_us, self._clock)
+            if failure is not None:
+                self.arrivals.put(Arrival(FrontendLost(self._attempt, failure, True)))
+                return
 
     async def _serve(self) -> str:
         """Run feeder and reader until the session is lost; returns why."""
@@ -216,9 +223,7 @@ class FrontendLink:
             return _reason(error)
         finally:
             self._session = None
-            self._units.clear()
-            self._window.start(self._fed_us)  # the next session gets nothing of what this one was given
-            self._orders.clear()
+            self._drop()  # the next session gets nothing of what this one was given
             self._resamplers.clear()
             await self._close(session)
 

@@ -5,8 +5,34 @@ from typing import Self
 
 import numpy as np
 
+from agent.frontends.base import LineVoice
 from agent.speech import SpokenLine
+from agent.timeline.kinds import Role
 from media.resample import Resampler
+
+
+@dataclass(frozen=True, slots=True)
+class LineTexts:
+    """What a call itself says, whatever its frontend; an empty text is never spoken. Greeting and apology must be heard."""
+
+    greeting: str = "Hello, this is the automated assistant. How can I help you?"
+    recovery: str = "One moment, please."
+    apology: str = "I am sorry, something went wrong on my side. One moment, please."
+    farewell: str = "Goodbye."
+
+
+async def rendered(texts: LineTexts, voice: LineVoice) -> "CallLines":
+    """The lines in `voice`. Raises as `LineVoice.line`."""
+
+    async def line(text: str, role: Role, must_hear: bool = False) -> SpokenLine | None:
+        return await voice.line(text, role, must_hear) if text else None
+
+    return CallLines(
+        greeting=await line(texts.greeting, Role.GREETING, must_hear=True),
+        recovery=await line(texts.recovery, Role.NOTICE),
+        apology=await line(texts.apology, Role.APOLOGY, must_hear=True),
+        farewell=await line(texts.farewell, Role.FAREWELL),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,10 @@ class CallSettings:
     """A farewell that is not through by then is cut, µs."""
     longest_us: int = 4 * 3600 * 1_000_000
     """No call lasts longer, µs."""
-    reopen_within_us: int = 1_500_000
-    """A lost frontend session is rebuilt within this bound or the call ends politely, µs."""
+    reopen_within_us: int = 6_000_000
+    """A lost frontend session is rebuilt within this bound or the call ends politely, µs. A killed worker is back in 1 to 4 s."""
     reopen_tries: int = 2
-    """How often in a row a lost session is rebuilt before the call ends politely."""
+    """How often in a row a lost session is rebuilt before the call ends politely; one that lasts a minute ends the row."""
     telling_after_us: int = 600_000
     """Neither side has spoken for this long before a result is told, µs."""
     pending_us: int = 120_000_000

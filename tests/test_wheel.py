@@ -65,10 +65,10 @@ def test_the_wheel_ships_the_four_packages_and_their_data_only(wheel: Path) -> N
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.partition("/")[0] for name in names} == {"agent", "harness_tools", "media", "transports", DISTRIBUTION}
-    shipped = {path.relative_to(ROOT) for package in ("agent", "media") for path in (ROOT / package).rglob("*") if path.is_file()}
-    data = {str(path) for path in shipped if path.suffix in (".proto", ".html", ".js", ".css", ".yaml", ".typed")}
-    assert "agent/frontends/frontend.proto" in data
-    assert data <= set(names)
+    ours = {path.relative_to(ROOT) for package in ("agent", "media") for path in (ROOT / package).rglob("*") if path.is_file()}
+    data = {str(path) for path in ours if path.suffix not in (".py", ".pyi", ".pyc")}
+    assert {"agent/frontends/frontend.proto", "agent/record/assets/report.html", "agent/py.typed"} <= data
+    assert sorted(data - set(names)) == []
     assert {f"{DISTRIBUTION}/licenses/{name}" for name in ("LICENSE", "NOTICE")} <= set(names)
 
 

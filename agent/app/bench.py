@@ -18,18 +18,22 @@ from agent.errors import Refused
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One measured figure. `at_most`: the target is an upper bound, else a lower one. `against`: a peer's value, same run."""
+    """One measured figure. `at_most`: the target is an upper bound, else a lower one; without a target it is only reported.
+    `against`: a peer's value, same run.
+    """
 
     figure: str
     value: float
     unit: str
-    target: float
+    target: float | None
     at_most: bool = True
     against: float | None = None
     note: str = ""
 
     @property
     def met(self) -> bool:
+        if self.target is None:
+            return True
         return self.value <= self.target if self.at_most else self.value >= self.target
 
 
@@ -113,8 +117,10 @@ def _table(rows: list[FigureRow]) -> Table:
     for name in ("figure", "value", "target", "against", ""):
         table.add_column(name, justify="right" if name in ("value", "target", "against") else "left")
     for row in rows:
-        bound = "≤" if row.at_most else "≥"
+        bound = "" if row.target is None else f"{'≤' if row.at_most else '≥'} {_value(row.target)}"
         met = Text("met", style="green") if row.met else Text("missed", style="bold red")
+        if row.target is None:
+            met = Text("reported", style="dim")
         against = "" if row.against is None else _value(row.against)
-        table.add_row(row.figure, f"{_value(row.value)} {row.unit}", f"{bound} {_value(row.target)}", against, met)
+        table.add_row(row.figure, f"{_value(row.value)} {row.unit}", bound, against, met)
     return table

@@ -127,3 +127,11 @@ def _text(value: object) -> str | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def make_calls_dir(folder: Path, option: str) -> None:
+    """Have a folder for records. Raises `Refused` when it cannot be made; `option` is what names another."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise Refused(f"the record cannot go to {folder}: {error.strerror}; name another folder with {option}") from None

@@ -15,7 +15,7 @@ from agent import logs
 from agent.app import bench as bench_command
 from agent.app import demo as demo_command
 from agent.app import doctor as doctor_command
-from agent.app import replaying, show
+from agent.app import models, replaying, show, worker
 from agent.app.calls import delete_call, find_call, list_calls
 from agent.app.lines import plain
 from agent.app.stopping import Stopping
@@ -34,6 +34,8 @@ PIPE_COLUMNS = 160
 
 _columns_known = (sys.stdout and sys.stdout.isatty()) or "COLUMNS" in os.environ
 console = Console(highlight=False, width=None if _columns_known else PIPE_COLUMNS)
+app.add_typer(models.commands(console), name="models")
+app.add_typer(worker.app, name="worker")
 
 CallsDir = Annotated[Path, typer.Option("--calls", envvar="VENUS_CALLS_DIR", help="The folder that holds the records of calls.")]
 CallId = Annotated[str, typer.Argument(help="The id of a call, or the beginning of one.", metavar="CALL")]
@@ -65,6 +67,26 @@ def demo(
 ) -> None:
     """A scripted caller talks with the scripted agent; the timeline runs in the terminal, the report comes at the end."""
     raise typer.Exit(0 if demo_command.run(console, script, out, fast=fast, open_report=open_report) else 1)
+
+
+@app.command()
+def talk(
+    text: Annotated[
+        list[str] | None, typer.Argument(help="What a caller says, one turn each; without it, type.", metavar="TEXT")
+    ] = None,
+    wav: Annotated[Path | None, typer.Option(help="A caller's recording, WAV or FLAC, not text.", metavar="FILE")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the agent's sound to this WAV file.", metavar="FILE")] = None,
+    knowledge: Annotated[
+        Path | None, typer.Option(help="What the agent knows: a folder of Markdown files.", metavar="FOLDER")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Keep the record of the call that --wav makes in this folder.", metavar="FOLDER")
+    ] = None,
+) -> None:
+    """Try the agent without a line: text or a recording in, text and sound out."""
+    from agent.app import talk as talk_command  # its models and their runtime are for nobody else
+
+    talk_command.run(console, text or [], talk_command.TalkOptions(knowledge, wav, out, record))
 
 
 @calls_app.callback()

@@ -10,12 +10,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from agent.app.calls import make_calls_dir
 from agent.app.lines import plain
 from agent.app.live import LiveCall
 from agent.app.rehearse import Rehearsed, rehearse, rehearse_virtually
 from agent.app.show import figures
 from agent.clock import LoopClock, wall_now
-from agent.errors import Refused
 from agent.frontends.script import Script, load_script
 from agent.pace import keep_pace
 from agent.record.client import RecorderClient
@@ -28,7 +28,7 @@ from agent.timeline.kinds import EndReason
 def run(console: Console, path: Path | None, out: Path, *, fast: bool, open_report: bool) -> bool:
     """Run the demo; False when its call ended with a fault. Raises `Refused` for a script or a folder that cannot be used."""
     script = load_script(path) if path else load_script(files("agent.app").joinpath("demo.yaml").read_text("utf-8"))
-    _make(out)
+    make_calls_dir(out, "--out")
     call_id = _call_id(script.name)
     console.print(Text.assemble(("Venus Line", "bold"), "  ", (plain(script.about or script.name), "dim")))
     console.print()
@@ -53,13 +53,6 @@ def _call_id(name: str) -> str:
 def _has_screen() -> bool:
     """Without one a text browser would take the terminal over."""
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
-
-
-def _make(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise Refused(f"the record cannot go to {out}: {error.strerror}; name another folder with --out") from None
 
 
 def _virtual(script: Script, out: Path, call_id: str, live: LiveCall) -> Rehearsed:

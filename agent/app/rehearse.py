@@ -13,6 +13,7 @@ from agent.frontends.script import CallerAct, RehearsedLine, Script
 from agent.frontends.scripted import ScriptedFrontend
 from agent.frontends.scripted_ears import ScriptedEars
 from agent.frontends.tone import ToneVoice, load_wav
+from agent.intake import VoiceGate
 from agent.line import Pcm
 from agent.lines import CallLines
 from agent.parts import CallParts
@@ -61,8 +62,11 @@ def stage(
     call_id: str | None = None,
     frontend: Frontend | None = None,
     ears: Ears | None = None,
+    voice_gate: Callable[[int], VoiceGate] | None = None,
+    lines: CallLines | None = None,
+    capabilities: tuple[str, ...] = (),
 ) -> Staged:
-    """Set up caller, line, call and works; `frontend` and `ears` replace the scripted ones (a worker's, say)."""
+    """Set up caller, line, call and works; `frontend`, `ears` and `lines` replace the scripted ones (a worker's, say)."""
     line, far_end = pair(ticker.clock, _wire(script))
     ScriptedCaller(far_end, _acts(script))
     parts = CallParts(
@@ -70,8 +74,10 @@ def stage(
         frontend=frontend or ScriptedFrontend(script),
         ears=ears or ScriptedEars(script),
         harness=ScriptedHarness(_works(script), ticker.clock),
-        lines=_lines(script),
+        lines=lines or _lines(script),
         recorder=recorder,
+        voice_gate=voice_gate,
+        capabilities=capabilities,
     )
     return Staged(Call(parts, ticker, settings, call_id, seed=script.seed), far_end)
 

@@ -13,13 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from agent.line import Pcm
-from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.speech import SpokenLine
+from agent.timeline.events import (
+    SpeakerScore,
+    Transcript,
+    TurnProbability,
+    VoiceContinued,
+    VoicePaused,
+    VoiceStarted,
+    VoiceStopped,
+)
 from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 UNIT_RATE_HZ = 16_000
 """Rate of all units, mono float32 in −1..1."""
 
-Evidence = VoiceStarted | VoiceStopped | Transcript | TurnProbability
+Heard = Transcript | TurnProbability | SpeakerScore
+"""What ears learn."""
+Evidence = VoiceStarted | VoicePaused | VoiceContinued | VoiceStopped | Heard
+"""What ears and voice activity learn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +66,28 @@ class Brief:
     facts: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     history: tuple[PastTurn, ...] = ()
+    unanswered: str = ""
+    """The caller's last turn, when no answer to it was spoken to its end."""
+    pending: tuple[str, ...] = ()
+    """Works under way, in public words, oldest first."""
     epoch: int = 0
+    scores_speaker: bool = False
+    """Ears are asked to compare each turn's voice with that of the call's first turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
     """Exactly one unit of continuous input: `len(pcm) == covers / 1 s * 16,000`, silence included, no gap to the one before.
 
-    `evidence` is what Ears and voice activity learned since the last unit.
+    `evidence` is what Ears and voice activity learned since the last unit. `speaking`: speech of ours was being sent at its end.
+    `said`: as much as was sent of the utterances of ours that ended in it, which tells what the caller was asked.
     """
 
     covers: Span
     pcm: npt.NDArray[np.float32]
     evidence: tuple[Evidence, ...] = ()
+    speaking: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +188,20 @@ class Frontend(Protocol):
         """Raises `Capacity` when no slot is free, `Gone` when the worker cannot be reached."""
 
 
+class LineVoice(Protocol):
+    """The voice in which the lines of a call are rendered before they are needed."""
+
+    async def line(self, text: str, role: Role = Role.NOTICE, must_hear: bool = False) -> SpokenLine:
+        """The text as sound. Raises `Refused` for a text that is empty or too long, `Gone` when there is nobody to say it."""
+
+
 class EarsSession(Protocol):
     """One call's recogniser stream; evidence comes back in the order it was learned."""
 
     async def feed(self, unit: Unit) -> None:
         """Give the next unit."""
 
-    def evidence(self) -> AsyncIterator[Transcript | TurnProbability]:
+    def evidence(self) -> AsyncIterator[Heard]:
         """Ends when the session is closed, raises `Gone` when it is lost."""
 
     async def close(self) -> None:

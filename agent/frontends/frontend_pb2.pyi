@@ -74,16 +74,22 @@ class HealthRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class HealthReport(_message.Message):
-    __slots__ = ("slots", "frontend_free", "ears_free", "draining")
+    __slots__ = ("slots", "frontend_free", "ears_free", "draining", "up_ms", "served", "version")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     FRONTEND_FREE_FIELD_NUMBER: _ClassVar[int]
     EARS_FREE_FIELD_NUMBER: _ClassVar[int]
     DRAINING_FIELD_NUMBER: _ClassVar[int]
+    UP_MS_FIELD_NUMBER: _ClassVar[int]
+    SERVED_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
     slots: int
     frontend_free: int
     ears_free: int
     draining: bool
-    def __init__(self, slots: _Optional[int] = ..., frontend_free: _Optional[int] = ..., ears_free: _Optional[int] = ..., draining: _Optional[bool] = ...) -> None: ...
+    up_ms: int
+    served: int
+    version: str
+    def __init__(self, slots: _Optional[int] = ..., frontend_free: _Optional[int] = ..., ears_free: _Optional[int] = ..., draining: _Optional[bool] = ..., up_ms: _Optional[int] = ..., served: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
 
 class DrainRequest(_message.Message):
     __slots__ = ("deadline_ms",)
@@ -96,6 +102,24 @@ class DrainReport(_message.Message):
     STILL_OPEN_FIELD_NUMBER: _ClassVar[int]
     still_open: int
     def __init__(self, still_open: _Optional[int] = ...) -> None: ...
+
+class RenderRequest(_message.Message):
+    __slots__ = ("text",)
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    def __init__(self, text: _Optional[str] = ...) -> None: ...
+
+class RenderedLine(_message.Message):
+    __slots__ = ("pcm", "rate_hz", "words", "alignment")
+    PCM_FIELD_NUMBER: _ClassVar[int]
+    RATE_HZ_FIELD_NUMBER: _ClassVar[int]
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    ALIGNMENT_FIELD_NUMBER: _ClassVar[int]
+    pcm: bytes
+    rate_hz: int
+    words: _containers.RepeatedCompositeFieldContainer[Word]
+    alignment: Alignment
+    def __init__(self, pcm: _Optional[bytes] = ..., rate_hz: _Optional[int] = ..., words: _Optional[_Iterable[_Union[Word, _Mapping]]] = ..., alignment: _Optional[_Union[Alignment, str]] = ...) -> None: ...
 
 class FrontendInput(_message.Message):
     __slots__ = ("open", "unit", "inject", "yield_floor", "acknowledge")
@@ -134,14 +158,16 @@ class EarsInput(_message.Message):
     def __init__(self, open: _Optional[_Union[Brief, _Mapping]] = ..., unit: _Optional[_Union[Unit, _Mapping]] = ...) -> None: ...
 
 class EarsOutput(_message.Message):
-    __slots__ = ("opened", "transcript", "turn")
+    __slots__ = ("opened", "transcript", "turn", "speaker")
     OPENED_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
     opened: Opened
     transcript: Transcript
     turn: TurnProbability
-    def __init__(self, opened: _Optional[_Union[Opened, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., turn: _Optional[_Union[TurnProbability, _Mapping]] = ...) -> None: ...
+    speaker: SpeakerScore
+    def __init__(self, opened: _Optional[_Union[Opened, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., turn: _Optional[_Union[TurnProbability, _Mapping]] = ..., speaker: _Optional[_Union[SpeakerScore, _Mapping]] = ...) -> None: ...
 
 class Opened(_message.Message):
     __slots__ = ()
@@ -164,7 +190,7 @@ class PastTurn(_message.Message):
     def __init__(self, who: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class Brief(_message.Message):
-    __slots__ = ("call_id", "persona", "language", "instructions", "facts", "capabilities", "history", "epoch")
+    __slots__ = ("call_id", "persona", "language", "instructions", "facts", "capabilities", "history", "epoch", "pending", "scores_speaker", "unanswered")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     PERSONA_FIELD_NUMBER: _ClassVar[int]
     LANGUAGE_FIELD_NUMBER: _ClassVar[int]
@@ -173,6 +199,9 @@ class Brief(_message.Message):
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
+    SCORES_SPEAKER_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     call_id: str
     persona: str
     language: str
@@ -181,31 +210,58 @@ class Brief(_message.Message):
     capabilities: _containers.RepeatedScalarFieldContainer[str]
     history: _containers.RepeatedCompositeFieldContainer[PastTurn]
     epoch: int
-    def __init__(self, call_id: _Optional[str] = ..., persona: _Optional[str] = ..., language: _Optional[str] = ..., instructions: _Optional[str] = ..., facts: _Optional[_Iterable[str]] = ..., capabilities: _Optional[_Iterable[str]] = ..., history: _Optional[_Iterable[_Union[PastTurn, _Mapping]]] = ..., epoch: _Optional[int] = ...) -> None: ...
+    pending: _containers.RepeatedScalarFieldContainer[str]
+    scores_speaker: bool
+    unanswered: str
+    def __init__(self, call_id: _Optional[str] = ..., persona: _Optional[str] = ..., language: _Optional[str] = ..., instructions: _Optional[str] = ..., facts: _Optional[_Iterable[str]] = ..., capabilities: _Optional[_Iterable[str]] = ..., history: _Optional[_Iterable[_Union[PastTurn, _Mapping]]] = ..., epoch: _Optional[int] = ..., pending: _Optional[_Iterable[str]] = ..., scores_speaker: _Optional[bool] = ..., unanswered: _Optional[str] = ...) -> None: ...
 
 class Unit(_message.Message):
-    __slots__ = ("covers", "pcm", "evidence")
+    __slots__ = ("covers", "pcm", "evidence", "speaking", "said")
     COVERS_FIELD_NUMBER: _ClassVar[int]
     PCM_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SPEAKING_FIELD_NUMBER: _ClassVar[int]
+    SAID_FIELD_NUMBER: _ClassVar[int]
     covers: Span
     pcm: bytes
     evidence: _containers.RepeatedCompositeFieldContainer[Evidence]
-    def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ..., pcm: _Optional[bytes] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ...) -> None: ...
+    speaking: bool
+    said: str
+    def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ..., pcm: _Optional[bytes] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., speaking: _Optional[bool] = ..., said: _Optional[str] = ...) -> None: ...
 
 class Evidence(_message.Message):
-    __slots__ = ("voice_started", "voice_stopped", "transcript", "turn")
+    __slots__ = ("voice_started", "voice_stopped", "transcript", "turn", "voice_paused", "voice_continued", "speaker")
     VOICE_STARTED_FIELD_NUMBER: _ClassVar[int]
     VOICE_STOPPED_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
+    VOICE_PAUSED_FIELD_NUMBER: _ClassVar[int]
+    VOICE_CONTINUED_FIELD_NUMBER: _ClassVar[int]
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
     voice_started: VoiceStarted
     voice_stopped: VoiceStopped
     transcript: Transcript
     turn: TurnProbability
-    def __init__(self, voice_started: _Optional[_Union[VoiceStarted, _Mapping]] = ..., voice_stopped: _Optional[_Union[VoiceStopped, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., turn: _Optional[_Union[TurnProbability, _Mapping]] = ...) -> None: ...
+    voice_paused: VoicePaused
+    voice_continued: VoiceContinued
+    speaker: SpeakerScore
+    def __init__(self, voice_started: _Optional[_Union[VoiceStarted, _Mapping]] = ..., voice_stopped: _Optional[_Union[VoiceStopped, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., turn: _Optional[_Union[TurnProbability, _Mapping]] = ..., voice_paused: _Optional[_Union[VoicePaused, _Mapping]] = ..., voice_continued: _Optional[_Union[VoiceContinued, _Mapping]] = ..., speaker: _Optional[_Union[SpeakerScore, _Mapping]] = ...) -> None: ...
 
 class VoiceStarted(_message.Message):
+    __slots__ = ("covers", "level_dbov")
+    COVERS_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_DBOV_FIELD_NUMBER: _ClassVar[int]
+    covers: Span
+    level_dbov: float
+    def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ..., level_dbov: _Optional[float] = ...) -> None: ...
+
+class VoicePaused(_message.Message):
+    __slots__ = ("covers",)
+    COVERS_FIELD_NUMBER: _ClassVar[int]
+    covers: Span
+    def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ...) -> None: ...
+
+class VoiceContinued(_message.Message):
     __slots__ = ("covers", "level_dbov")
     COVERS_FIELD_NUMBER: _ClassVar[int]
     LEVEL_DBOV_FIELD_NUMBER: _ClassVar[int]
@@ -238,6 +294,14 @@ class TurnProbability(_message.Message):
     covers: Span
     probability: float
     def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ..., probability: _Optional[float] = ...) -> None: ...
+
+class SpeakerScore(_message.Message):
+    __slots__ = ("covers", "score")
+    COVERS_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    covers: Span
+    score: float
+    def __init__(self, covers: _Optional[_Union[Span, _Mapping]] = ..., score: _Optional[float] = ...) -> None: ...
 
 class BackendMessage(_message.Message):
     __slots__ = ("attempt_id", "text", "kind")

@@ -232,6 +232,11 @@ class WorkerStub:
                 request_serializer=frontend__pb2.DrainRequest.SerializeToString,
                 response_deserializer=frontend__pb2.DrainReport.FromString,
                 _registered_method=True)
+        self.Render = channel.unary_unary(
+                '/venus.v1.Worker/Render',
+                request_serializer=frontend__pb2.RenderRequest.SerializeToString,
+                response_deserializer=frontend__pb2.RenderedLine.FromString,
+                _registered_method=True)
 
 
 class WorkerServicer:
@@ -250,6 +255,13 @@ class WorkerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Render(self, request, context):
+        """A line in the worker's voice, to be kept ready by whoever carries calls. UNIMPLEMENTED where there is no voice.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WorkerServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -262,6 +274,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.Drain,
                     request_deserializer=frontend__pb2.DrainRequest.FromString,
                     response_serializer=frontend__pb2.DrainReport.SerializeToString,
+            ),
+            'Render': grpc.unary_unary_rpc_method_handler(
+                    servicer.Render,
+                    request_deserializer=frontend__pb2.RenderRequest.FromString,
+                    response_serializer=frontend__pb2.RenderedLine.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -318,6 +335,33 @@ class Worker:
             '/venus.v1.Worker/Drain',
             frontend__pb2.DrainRequest.SerializeToString,
             frontend__pb2.DrainReport.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Render(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/venus.v1.Worker/Render',
+            frontend__pb2.RenderRequest.SerializeToString,
+            frontend__pb2.RenderedLine.FromString,
             options,
             channel_credentials,
             insecure,

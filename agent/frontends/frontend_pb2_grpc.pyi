@@ -24,6 +24,7 @@ class WorkerStub:
     def __init__(self, channel: grpc.aio.Channel) -> None: ...
     Health: grpc.aio.UnaryUnaryMultiCallable[pb.HealthRequest, pb.HealthReport]
     Drain: grpc.aio.UnaryUnaryMultiCallable[pb.DrainRequest, pb.DrainReport]
+    Render: grpc.aio.UnaryUnaryMultiCallable[pb.RenderRequest, pb.RenderedLine]
 
 class WorkerServicer: ...
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from agent.errors import Refused
-from agent.frontends.base import DelegationClosed, DelegationOpened, FrontendInfo, Listening, Speech, Step
+from agent.frontends.base import DelegationClosed, DelegationOpened, FrontendInfo, Heard, Listening, Speech, Step
 from agent.settings import TICK_US
-from agent.timeline.events import Transcript, TurnProbability
+from agent.timeline.events import SpeakerScore, Transcript, TurnProbability
 from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 LONGEST_TEXT = 20_000
@@ -63,12 +63,18 @@ def weight(step: Step) -> int:
     return len(step.words) // 80 + len(step.text) // 2_000 if isinstance(step, Speech) else 0
 
 
-def check_evidence(evidence: Transcript | TurnProbability, given_us: int) -> None:
+def check_evidence(evidence: Heard, given_us: int) -> None:
     """Raises `Refused` for evidence that cannot be put on a timeline; `given_us` is the end of the input that the ears got."""
-    if not isinstance(evidence, Transcript | TurnProbability):
-        raise Refused(f"the ears sent a {type(evidence).__name__}, which is no evidence of theirs")
+    match evidence:
+        case Transcript():
+            number = evidence.confidence
+        case TurnProbability():
+            number = evidence.probability
+        case SpeakerScore():
+            number = evidence.score
+        case _:
+            raise Refused(f"the ears sent a {type(evidence).__name__}, which is no evidence of theirs")
     _check_covers(evidence.covers, given_us)
-    number = evidence.confidence if isinstance(evidence, Transcript) else evidence.probability
     if not isinstance(number, int | float) or not math.isfinite(number):
         raise Refused("the ears sent a probability that is no number")
     if isinstance(evidence, Transcript):

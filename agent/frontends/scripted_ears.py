@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from agent.errors import Capacity
-from agent.frontends.base import Brief, Unit
+from agent.frontends.base import Brief, Heard, Unit
 from agent.frontends.outbox import Outbox
 from agent.frontends.recital import spread
 from agent.frontends.script import Caller, CallerAct, Script
@@ -22,8 +22,6 @@ _SAME_LINE_US = 1_000_000
 _RATE_HZ = 16_000
 WAITING_EVIDENCE = 256
 """Pieces of evidence that may wait for the reader; beyond it `feed` waits."""
-
-Heard = Transcript | TurnProbability
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,34 @@
-"""The worker's side of `frontend.proto`: hosts any frontend and any ears for other processes on this machine.
+"""The worker's side of `frontend.proto`: hosts any frontend and any ears for other processes on this machine."""
 
-    python -m agent.frontends.server --script FILE --listen unix:/path --slots N
-
-starts a worker with the scripted frontend; it prints `ready ADDRESS` once it can be reached, and drains on SIGTERM and SIGINT.
-"""
-
-import argparse
 import asyncio
 import os
-import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any, TypeAlias, TypeVar
 
 import grpc
 import grpc.aio
 
+from agent.clock import Clock, LoopClock
 from agent.errors import Capacity, Gone, Refused, Timeout, VenusError
 from agent.frontends import base, wire
 from agent.frontends import frontend_pb2 as pb
 from agent.frontends import frontend_pb2_grpc as rpc
 from agent.frontends.address import SERVER_OPTIONS, check_address, check_unused
-from agent.frontends.base import Brief, Ears, EarsSession, Frontend
-from agent.frontends.script import load_script
-from agent.frontends.scripted import ScriptedEars, ScriptedFrontend
+from agent.frontends.base import Brief, Ears, EarsSession, Frontend, LineVoice
+from agent.speech import SpokenLine
 
 BRIEF_WITHIN_S = 5.0
 """A stream that has not said what it wants by then is ended."""
 LONGEST_DRAIN_S = 3600.0
+REPLY_WITHIN_S = 0.5
+"""A worker that leaves with no session open lets answers that are under way get through."""
 RETRY_AFTER_S = 5
 
 Request = TypeVar("Request", pb.FrontendInput, pb.EarsInput)
 FrontendContext: TypeAlias = "grpc.aio.ServicerContext[pb.FrontendInput, pb.FrontendOutput]"
+RenderContext: TypeAlias = "grpc.aio.ServicerContext[pb.RenderRequest, pb.RenderedLine]"
 EarsContext: TypeAlias = "grpc.aio.ServicerContext[pb.EarsInput, pb.EarsOutput]"
 
 
@@ -43,7 +38,7 @@ class Slots:
     def __init__(self, name: str, slots: int) -> None:
         self._name, self._slots = name, slots
         self._changed = asyncio.Event()
-        self.open = 0
+        self.open = self.served = 0
         self.draining = False
 
     @property
@@ -59,6 +54,7 @@ class Slots:
         if self.free <= 0:
             raise Capacity(f"all {self._slots} {self._name} of the worker are taken", RETRY_AFTER_S)
         self.open += 1
+        self.served += 1
         try:
             yield
         finally:
@@ -75,19 +71,41 @@ class Slots:
 class Worker:
     """A worker that is being served."""
 
-    def __init__(self, address: str, frontend: Slots, ears: Slots, slots: int) -> None:
+    def __init__(self, address: str, frontend: Slots, ears: Slots, slots: int, clock: Clock) -> None:
         self.address = address
         self._frontend, self._ears, self._slots = frontend, ears, slots
+        self._clock, self._since_us = clock, clock.now_us()
+        self._version = version("venus-line")
+        self._draining = asyncio.Event()
+
+    @property
+    def open_sessions(self) -> int:
+        """Of frontend and ears together."""
+        return self._frontend.open + self._ears.open
 
     def health(self) -> pb.HealthReport:
-        """How many slots there are and how many are free."""
-        free = {"frontend_free": self._frontend.free, "ears_free": self._ears.free}
-        return pb.HealthReport(slots=self._slots, draining=self._frontend.draining, **free)
+        """How many slots there are and how many are free, since when it is up and what it has done."""
+        return pb.HealthReport(
+            slots=self._slots,
+            frontend_free=self._frontend.free,
+            ears_free=self._ears.free,
+            draining=self._draining.is_set(),
+            up_ms=(self._clock.now_us() - self._since_us) // 1000,
+            served=self._frontend.served,
+            version=self._version,
+        )
 
     async def drain(self, deadline_s: float) -> int:
         """Take no new sessions, wait for the open ones at most so long; how many are still open."""
         self._frontend.draining = self._ears.draining = True
+        self._draining.set()
         return await self.emptied(deadline_s)
+
+    async def drained(self) -> None:
+        """Return when somebody had it drained and the last session is over."""
+        await self._draining.wait()
+        await self._frontend.emptied()
+        await self._ears.emptied()
 
     async def emptied(self, deadline_s: float) -> int:
         """Wait for the open sessions at most so long; how many are still open."""
@@ -97,7 +115,7 @@ class Worker:
                 await self._ears.emptied()
         except TimeoutError:
             pass
-        return self._frontend.open + self._ears.open
+        return self.open_sessions
 
 
 _CODES = (
@@ -232,8 +250,23 @@ class EarsService(rpc.EarsServicer):
 class WorkerService(rpc.WorkerServicer):
     """`service Worker`."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+    def __init__(self, worker: Worker, voice: LineVoice | None) -> None:
+        self._worker, self._voice = worker, voice
+
+    async def Render(self, request: pb.RenderRequest, context: RenderContext) -> pb.RenderedLine:
+        """A line in the worker's voice."""
+        if self._voice is None:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "this worker has no voice for lines")
+        if not 0 < len(request.text) <= wire.LONGEST_LINE:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"a line has 1 to {wire.LONGEST_LINE} characters")
+        lines: list[SpokenLine] = []
+
+        async def render() -> None:
+            assert self._voice is not None
+            lines.append(await self._voice.line(request.text))
+
+        await _answered(context, render())
+        return wire.line_to_wire(lines[0])
 
     async def Health(self, request: pb.HealthRequest, context: object) -> pb.HealthReport:
         """Slots and how many are free."""
@@ -246,11 +279,13 @@ class WorkerService(rpc.WorkerServicer):
 
 
 @asynccontextmanager
-async def serve_worker(frontend: Frontend, ears: Ears | None, address: str, slots: int) -> AsyncIterator[Worker]:
+async def serve_worker(
+    frontend: Frontend, ears: Ears | None, address: str, slots: int, voice: LineVoice | None = None
+) -> AsyncIterator[Worker]:
     """Serve on `address` (`unix:/path`, or a loopback `host:port`; port 0 takes a free one) until the block is left.
 
-    `slots` frontend sessions and as many recognisers at once. Leaving ends sessions that are still open: drain first to wait for
-    them. Raises `Refused` when the address cannot be used.
+    `slots` frontend sessions and as many recognisers at once; `voice` renders lines for whoever carries calls. Leaving ends
+    sessions that are still open: drain first to wait for them. Raises `Refused` when the address cannot be used.
     """
     check_address(address)
     check_unused(address)
@@ -267,43 +302,13 @@ async def serve_worker(frontend: Frontend, ears: Ears | None, address: str, slot
         raise Refused(f"cannot listen on {address}: it is in use or not allowed; choose another address") from None
     if not address.startswith("unix:"):
         address = f"{address.rpartition(':')[0]}:{port}"
-    worker = Worker(address, *leases, slots)
-    rpc.add_WorkerServicer_to_server(WorkerService(worker), server)
+    worker = Worker(address, *leases, slots, LoopClock())
+    rpc.add_WorkerServicer_to_server(WorkerService(worker, voice), server)
     await server.start()
     if address.startswith("unix:"):
         os.chmod(address.removeprefix("unix:"), 0o600)
     try:
         yield worker
     finally:
-        await server.stop(None)
+        await server.stop(None if worker.open_sessions else REPLY_WITHIN_S)
         await worker.emptied(2.0)
-
-
-async def _serve_script(path: Path, address: str, slots: int) -> None:
-    script = load_script(path)
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with serve_worker(ScriptedFrontend(script, slots), ScriptedEars(script, slots), address, slots) as worker:
-        print(f"ready {worker.address}", flush=True)
-        await stop.wait()
-        await worker.drain(10.0)
-
-
-def main(arguments: list[str]) -> int:
-    """The worker process; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m agent.frontends.server", description="Serve the scripted frontend.")
-    parser.add_argument("--script", type=Path, required=True, help="the rehearsal script")
-    parser.add_argument("--listen", required=True, help="unix:/path or 127.0.0.1:port")
-    parser.add_argument("--slots", type=int, default=4, help="sessions at once (4)")
-    options = parser.parse_args(arguments)
-    try:
-        asyncio.run(_serve_script(options.script, options.listen, options.slots))
-    except Refused as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -18,6 +18,7 @@ from agent.frontends.base import (
     DelegationOpened,
     Evidence,
     FrontendInfo,
+    Heard,
     Listening,
     MessageKind,
     PastTurn,
@@ -27,7 +28,16 @@ from agent.frontends.base import (
 )
 from agent.frontends.limits import check_info
 from agent.line import Pcm
-from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.speech import SpokenLine
+from agent.timeline.events import (
+    SpeakerScore,
+    Transcript,
+    TurnProbability,
+    VoiceContinued,
+    VoicePaused,
+    VoiceStarted,
+    VoiceStopped,
+)
 from agent.timeline.kinds import Alignment, Cause, Role, Span, Word
 
 LONGEST_MESSAGE = 4 * 1024 * 1024
@@ -83,6 +93,9 @@ def brief_to_wire(brief: Brief) -> pb.Brief:
         capabilities=brief.capabilities,
         history=[pb.PastTurn(who=turn.who, text=turn.text) for turn in brief.history],
         epoch=brief.epoch,
+        pending=brief.pending,
+        scores_speaker=brief.scores_speaker,
+        unanswered=brief.unanswered,
     )
 
 
@@ -97,6 +110,9 @@ def read_brief(message: pb.Brief) -> Brief:
         capabilities=tuple(message.capabilities),
         history=tuple(PastTurn(turn.who, turn.text) for turn in message.history),
         epoch=message.epoch,
+        pending=tuple(message.pending),
+        scores_speaker=message.scores_speaker,
+        unanswered=message.unanswered,
     )
 
 
@@ -106,6 +122,8 @@ def unit_to_wire(unit: Unit) -> pb.Unit:
         covers=_span(unit.covers),
         pcm=_floats_to_bytes(unit.pcm),
         evidence=[_evidence_to_wire(evidence) for evidence in unit.evidence],
+        speaking=unit.speaking,
+        said=unit.said,
     )
 
 
@@ -119,7 +137,7 @@ def read_unit(message: pb.Unit) -> Unit:
     if len(message.evidence) > MOST_EVIDENCE:
         raise Refused(f"{len(message.evidence)} pieces of evidence in one unit: at most {MOST_EVIDENCE}")
     evidence = tuple(_read_evidence(one) for one in message.evidence)
-    return Unit(covers, pcm.astype(np.float32) / np.float32(32768), evidence)
+    return Unit(covers, pcm.astype(np.float32) / np.float32(32768), evidence, message.speaking, message.said)
 
 
 def _evidence_to_wire(evidence: Evidence) -> pb.Evidence:
@@ -127,16 +145,30 @@ def _evidence_to_wire(evidence: Evidence) -> pb.Evidence:
     match evidence:
         case VoiceStarted():
             return pb.Evidence(voice_started=pb.VoiceStarted(covers=covers, level_dbov=evidence.level_dbov))
+        case VoicePaused():
+            return pb.Evidence(voice_paused=pb.VoicePaused(covers=covers))
+        case VoiceContinued():
+            return pb.Evidence(voice_continued=pb.VoiceContinued(covers=covers, level_dbov=evidence.level_dbov))
         case VoiceStopped():
             return pb.Evidence(voice_stopped=pb.VoiceStopped(covers=covers))
         case Transcript():
             return pb.Evidence(transcript=_transcript(evidence))
         case TurnProbability():
-            return pb.Evidence(turn=pb.TurnProbability(covers=covers, probability=evidence.probability))
+            return pb.Evidence(turn=_turn(evidence))
+        case SpeakerScore():
+            return pb.Evidence(speaker=_speaker(evidence))
 
 
 def _transcript(heard: Transcript) -> pb.Transcript:
     return pb.Transcript(covers=_span(heard.covers), text=heard.text, final=heard.final, confidence=heard.confidence)
+
+
+def _turn(heard: TurnProbability) -> pb.TurnProbability:
+    return pb.TurnProbability(covers=_span(heard.covers), probability=heard.probability)
+
+
+def _speaker(heard: SpeakerScore) -> pb.SpeakerScore:
+    return pb.SpeakerScore(covers=_span(heard.covers), score=heard.score)
 
 
 def _read_evidence(message: pb.Evidence) -> Evidence:
@@ -144,12 +176,19 @@ def _read_evidence(message: pb.Evidence) -> Evidence:
         case "voice_started":
             started = message.voice_started
             return VoiceStarted(_read_span(started.covers), _number(started.level_dbov, "a level"))
+        case "voice_paused":
+            return VoicePaused(_read_span(message.voice_paused.covers))
+        case "voice_continued":
+            continued = message.voice_continued
+            return VoiceContinued(_read_span(continued.covers), _number(continued.level_dbov, "a level"))
         case "voice_stopped":
             return VoiceStopped(_read_span(message.voice_stopped.covers))
         case "transcript":
             return _read_transcript(message.transcript)
         case "turn":
             return _read_turn(message.turn)
+        case "speaker":
+            return _read_speaker(message.speaker)
     raise Refused("evidence of a kind that this version does not know")
 
 
@@ -160,6 +199,10 @@ def _read_transcript(message: pb.Transcript) -> Transcript:
 
 def _read_turn(message: pb.TurnProbability) -> TurnProbability:
     return TurnProbability(_read_span(message.covers), _number(message.probability, "a probability"))
+
+
+def _read_speaker(message: pb.SpeakerScore) -> SpeakerScore:
+    return SpeakerScore(_read_span(message.covers), _number(message.score, "a score"))
 
 
 def _number(value: float, what: str) -> float:
@@ -251,6 +294,30 @@ def _speech_to_wire(step: Speech) -> Iterator[pb.Speech]:
         )
 
 
+LONGEST_LINE = 2_000
+"""Characters of a line that is rendered ahead."""
+
+
+def line_to_wire(line: SpokenLine) -> pb.RenderedLine:
+    """The message of a rendered line."""
+    return pb.RenderedLine(
+        pcm=np.asarray(line.pcm, "<i2").tobytes(),
+        rate_hz=line.rate_hz,
+        words=[pb.Word(text=word.text, start_us=word.start_us, end_us=word.end_us) for word in line.words],
+        alignment=_ALIGNMENT[line.alignment],
+    )
+
+
+def read_line(message: pb.RenderedLine, text: str, role: Role, must_hear: bool) -> SpokenLine:
+    """A rendered line from the wire."""
+    if message.alignment not in _READ_ALIGNMENT or not 8_000 <= message.rate_hz <= 48_000:
+        raise Refused(f"a line at {message.rate_hz} Hz, or of an alignment that this version does not know")
+    if len(message.words) > MOST_WORDS:
+        raise Refused(f"{len(message.words)} words in one line: at most {MOST_WORDS}")
+    words = tuple(_read_word(word) for word in message.words)
+    return SpokenLine(text, _samples(message.pcm), message.rate_hz, words, role, must_hear, _READ_ALIGNMENT[message.alignment])
+
+
 _ALIGNMENT = {one: f"ALIGNMENT_{one.name}" for one in Alignment}
 _READ_ALIGNMENT = {pb.Alignment.Value(name): one for one, name in _ALIGNMENT.items()}
 _ROLE = {one: f"ROLE_{one.name}" for one in Role}
@@ -307,18 +374,24 @@ def _read_cause(message: pb.Cause) -> Cause:
     )
 
 
-def heard_to_wire(heard: Transcript | TurnProbability) -> pb.EarsOutput:
-    """The message of what the recogniser learned."""
-    if isinstance(heard, Transcript):
-        return pb.EarsOutput(transcript=_transcript(heard))
-    return pb.EarsOutput(turn=pb.TurnProbability(covers=_span(heard.covers), probability=heard.probability))
+def heard_to_wire(heard: Heard) -> pb.EarsOutput:
+    """The message of what the ears learned."""
+    match heard:
+        case Transcript():
+            return pb.EarsOutput(transcript=_transcript(heard))
+        case TurnProbability():
+            return pb.EarsOutput(turn=_turn(heard))
+        case SpeakerScore():
+            return pb.EarsOutput(speaker=_speaker(heard))
 
 
-def read_heard(message: pb.EarsOutput) -> Transcript | TurnProbability:
-    """What the recogniser learned, from the wire."""
+def read_heard(message: pb.EarsOutput) -> Heard:
+    """What the ears learned, from the wire."""
     match message.WhichOneof("output"):
         case "transcript":
             return _read_transcript(message.transcript)
         case "turn":
             return _read_turn(message.turn)
+        case "speaker":
+            return _read_speaker(message.speaker)
     raise Refused("evidence of a kind that this version does not know")

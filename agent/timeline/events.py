@@ -171,6 +171,16 @@ class VoiceContinued(Event):
     level_dbov: float
 
 
+@_event("evidence.voice_paused", "input")
+class VoicePaused(Event):
+    """The caller's voice fell silent some 100 ms ago: the end, or a breath. Told once a pause.
+
+    `covers` runs from its onset to its last voiced sample. It goes on with `evidence.voice_continued`, or ends with `evidence.voice_stopped`.
+    """
+
+    covers: Span
+
+
 @_event("evidence.voice_stopped", "input")
 class VoiceStopped(Event):
     """The caller's voice ended; `covers` runs from its onset to its last voiced sample."""

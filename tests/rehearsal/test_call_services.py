@@ -1,8 +1,9 @@
 """Whole calls in virtual time whose frontend, ears or harness leave, lag or send nonsense."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from agent.timeline.events import (
     FrontendLag,
     FrontendLost,
     FrontendOpened,
+    SpeechRefused,
     Transcript,
     TurnProbability,
     UtteranceStarted,
@@ -46,14 +48,14 @@ def script(*turns: dict[str, Any]) -> Script:
 class FailingFrontend(ScriptedFrontend):
     """Keeps what its sessions are opened with; `failures` happen to the openings after the first, None being none."""
 
-    def __init__(self, script: Script, *failures: VenusError | float | None) -> None:
+    def __init__(self, script: Script, failures: Iterable[VenusError | float | None] = ()) -> None:
         super().__init__(script)
         self.briefs: list[Brief] = []
-        self._failures = list(failures)
+        self._failures = iter(failures)
 
     async def open(self, brief: Brief) -> ScriptedSession:
         self.briefs.append(brief)
-        failure = self._failures.pop(0) if len(self.briefs) > 1 and self._failures else None
+        failure = next(self._failures, None) if len(self.briefs) > 1 else None
         if isinstance(failure, float):
             await asyncio.sleep(failure)
         elif failure is not None:
@@ -69,10 +71,19 @@ def _understood(parts: CallParts) -> CallParts:
     )
 
 
-@pytest.mark.parametrize("takes_s", [None, 1.2], ids=["at once", "slowly"])
-async def test_a_lost_session_is_rebuilt_and_told_what_was_said_so_far(takes_s: float | None) -> None:
+COMING_BACK: dict[str, tuple[VenusError | float | None, ...]] = {
+    "at once": (),
+    "slowly": (1.2,),
+    "when its worker is back": (Gone("no worker"),) * 10,
+    "when others have left": (Capacity("all slots are taken"),) * 10,
+    "when an attempt hung": (60.0,),
+}
+
+
+@pytest.mark.parametrize("how", COMING_BACK)
+async def test_a_lost_session_is_rebuilt_and_told_what_was_said_so_far(how: str) -> None:
     back = {"on": "open", "nth": 2, "after_ms": 100, "say": "i am back"}
-    frontend = FailingFrontend(script(ANSWERS, DIES, back), takes_s)
+    frontend = FailingFrontend(script(ANSWERS, DIES, back), COMING_BACK[how])
 
     def parts(parts: CallParts) -> CallParts:
         return _understood(with_lines(apology=spoken(SORRY))(parts))
@@ -87,7 +98,7 @@ async def test_a_lost_session_is_rebuilt_and_told_what_was_said_so_far(takes_s: 
         assert [one.attempt for one in stage.told(FrontendOpened)] == [1, 2]
         assert stage.events(FrontendOpened)[1].t - lost.t <= CallSettings().reopen_within_us
         assert frontend.briefs[0].history == ()
-        assert frontend.briefs[1].history == (PastTurn("caller", "are you open"), PastTurn("agent", "one moment"))
+        assert frontend.briefs[-1].history[:2] == (PastTurn("caller", "are you open"), PastTurn("agent", "one moment"))
         ids = [one.utterance_id for one in stage.told(UtteranceStarted)]
         assert ids[0].endswith("@1")
         assert ids[2].endswith("@2")
@@ -109,24 +120,39 @@ async def test_a_session_rebuilt_after_an_interruption_speaks_in_the_present_epo
         assert [brief.epoch for brief in frontend.briefs] == [0, 1]
 
 
+async def test_what_happens_while_a_session_is_rebuilt_is_told_to_it() -> None:
+    long = {"on": "turn_end", "nth": 1, "say": "we are open from monday to friday between eight and six, on saturday until noon"}
+    dies = {"on": "turn_end", "nth": 1, "after_ms": 1_500, "die": True}
+    back = {"on": "open", "nth": 2, "after_ms": 1_000, "say": "i am back"}
+    frontend = FailingFrontend(script(long, dies, back), [2.5])
+    async with staged(frontend) as stage:
+        await stage.wait(500)
+        stage.far_end.say(steady(RATE_HZ))
+        await stage.until(lambda: bool(stage.events(FrontendLost)))
+        stage.far_end.say(steady(RATE_HZ))
+        await stage.until(lambda: bool(stage.events(EpochChanged)))
+        assert len(stage.events(FrontendOpened)) == 1, "the caller takes the floor while it opens"
+        await stage.until(lambda: "i am back" in stage.texts)
+        assert frontend.briefs[-1].epoch == 0
+        (opened,) = stage.events(FrontendOpened)[1:]
+        assert opened.t - stage.events(FrontendLost)[0].t > 2_000_000
+        assert stage.events(SpeechRefused) == []
+
+
 @pytest.mark.parametrize("failure", [Gone("no worker"), Capacity("all slots are taken"), 60.0], ids=["gone", "full", "hangs"])
 async def test_a_frontend_that_does_not_come_back_is_apologised_for_once_and_the_call_ends(failure: VenusError | float) -> None:
-    frontend = FailingFrontend(script(ANSWERS, DIES), failure, failure)
+    frontend = FailingFrontend(script(ANSWERS, DIES), repeat(failure))
     async with staged(frontend, parts=with_lines(apology=spoken(SORRY))) as stage:
         await stage.wait(500)
         stage.far_end.say(steady(RATE_HZ))
         await stage.until(lambda: bool(stage.events(FrontendLost)))
         lost_us = stage.clock.now_us()
-        await stage.over(8_000)
+        await stage.over(10_000)
         reason = "it did not open in time" if isinstance(failure, float) else str(failure)
-        assert [(one.attempt, one.final) for one in stage.told(FrontendLost)] == [
-            (1, False),
-            (2, False),
-            (3, True),
-        ]
+        assert [(one.attempt, one.final) for one in stage.told(FrontendLost)] == [(1, False), (2, True)]
         assert stage.texts == ["one moment", SORRY]
         assert (stage.end.reason, stage.end.detail) == (EndReason.FRONTEND_LOST, reason)
-        assert stage.clock.now_us() - lost_us <= 2 * CallSettings().reopen_within_us + spoken(SORRY).duration_us + 500_000
+        assert stage.clock.now_us() - lost_us <= CallSettings().reopen_within_us + spoken(SORRY).duration_us + 500_000
         assert frontend.sessions == []
 
 
@@ -191,18 +217,78 @@ class BrokenEars:
             await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("does", ["do not open", "open never", "fail", "take nothing", "end", "break the rules"])
-async def test_lost_ears_are_a_counted_fault_and_the_call_goes_on(does: str) -> None:
+@pytest.mark.parametrize(
+    ("does", "faults"),
+    [("do not open", 1), ("open never", 1), ("fail", 6), ("take nothing", 2), ("end", 3), ("break the rules", 1)],
+)
+async def test_lost_ears_are_a_counted_fault_and_the_call_goes_on(does: str, faults: int) -> None:
     frontend = scripted({"on": "turn_end", "after_ms": 100, "say": "hello to you too"})
     async with staged(frontend, parts=lambda parts: replace(parts, ears=BrokenEars(does))) as stage:
         await stage.wait(8_000)
         stage.far_end.say(steady(RATE_HZ))
         await stage.until(lambda: stage.texts == ["hello to you too"])
         codes = [one.code for one in stage.told(FaultReported)]
-        assert codes == (["ears", "ears"] if does == "fail" else ["ears"])
+        assert codes == ["ears"] * faults
         assert stage.call.phase is Phase.ANSWERED
         stage.far_end.hang_up()
         await stage.over()
+
+
+class MortalEars:
+    """Ears whose first session dies with its fifth unit, and which open again after `failures` attempts."""
+
+    def __init__(self, failures: int) -> None:
+        self._failures = failures
+        self.sessions: list[MortalEarsSession] = []
+
+    async def open(self, brief: Brief) -> "MortalEarsSession":
+        if self.sessions and self._failures:
+            self._failures -= 1
+            raise Gone("no worker")
+        self.sessions.append(MortalEarsSession(5 if not self.sessions else 1_000))
+        return self.sessions[-1]
+
+
+class MortalEarsSession:
+    def __init__(self, lives: int) -> None:
+        self.units: list[Unit] = []
+        self._lives = lives
+        self._fed = asyncio.Event()
+
+    async def feed(self, unit: Unit) -> None:
+        if len(self.units) == self._lives:
+            raise Gone("the worker was killed")
+        self.units.append(unit)
+        self._fed.set()
+
+    async def evidence(self) -> AsyncIterator[Transcript | TurnProbability]:
+        await self._fed.wait()
+        yield Transcript(self.units[0].covers, f"words of {self._lives}", True, 0.9)
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+async def test_lost_ears_are_opened_again_and_given_what_was_said_meanwhile() -> None:
+    ears = MortalEars(failures=8)
+    async with staged(scripted(), parts=lambda parts: replace(parts, ears=ears)) as stage:
+        await stage.wait(5_000)
+        first, second = ears.sessions
+        assert [one.text for one in stage.told(Transcript)] == ["words of 5", "words of 1000"]
+        assert second.units[0].covers.from_us == first.units[-1].covers.to_us + first.units[0].covers.to_us
+        assert [unit.covers.from_us for unit in second.units[1:]] == [unit.covers.to_us for unit in second.units[:-1]]
+        assert stage.call.t - second.units[-1].covers.to_us < 300_000
+        assert [one.detail for one in stage.told(FaultReported)] == ["ears are lost: the worker was killed"]
+
+
+async def test_ears_that_do_not_come_back_in_time_are_given_up() -> None:
+    ears = MortalEars(failures=1_000)
+    async with staged(scripted(), parts=lambda parts: replace(parts, ears=ears)) as stage:
+        await stage.wait(20_000)
+        faults = ["ears are lost: the worker was killed", "ears did not open: no worker"]
+        assert [one.detail for one in stage.told(FaultReported)] == faults
+        assert stage.call.phase is Phase.ANSWERED
 
 
 # --- the harness ------------------------------------------------------------------------------------------------------------

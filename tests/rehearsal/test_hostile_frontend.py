@@ -319,7 +319,7 @@ async def test_a_frontend_that_does_not_open_again_ends_the_call_politely(act: s
     async with staged(rogue, parts=with_lines(apology=spoken("we are sorry"))) as stage:
         end = await ended(stage, stubborn=act == "hangs on")
         assert end.reason is EndReason.FRONTEND_LOST
-        assert rogue.opened == 3
+        assert rogue.opened > 2
         assert "we are sorry" in [entry.event.text_sent for entry in stage.events(UtteranceEnded)]
 
 

@@ -203,8 +203,8 @@ def test_a_call_that_was_cut_off_is_replayed_up_to_there(tmp_path: Path) -> None
 
 
 def test_benchmarks_are_named_and_their_file_is_tried_before_they_run(tmp_path: Path) -> None:
-    assert refusal("bench", "nope") == "there is no benchmark 'nope': there are core"
-    assert "there are core" in refusal("bench", "../conftest")
+    assert refusal("bench", "nope") == "there is no benchmark 'nope': there are core, voice"
+    assert "there are core, voice" in refusal("bench", "../conftest")
     assert "no figure 'nope' in core: there are tick_lateness_p99_ms, " in refusal("bench", "core", "--only", "nope")
     said = refusal("bench", "core", "--only", "ledger_error_ms", "--json", tmp_path / "none" / "x.json")
     assert said.endswith("x.json: No such file or directory; name another file with --json")
@@ -212,7 +212,8 @@ def test_benchmarks_are_named_and_their_file_is_tried_before_they_run(tmp_path: 
 
 def test_help_and_version() -> None:
     told = venus("--help")
-    assert all(command in told for command in ("demo", "calls", "replay", "doctor", "bench"))
+    commands = ("demo", "talk", "calls", "replay", "doctor", "bench", "models", "worker")
+    assert all(command in told for command in commands)
     assert re.fullmatch(r"venus-line \d+\.\d+\.\d+\n", venus("--version"))
     assert "No such command 'nope'" in usage_error("nope")
     assert "give one of --strict and --what-if" in usage_error("replay", "x", "--strict", "--what-if")

@@ -278,7 +278,7 @@ class FrontendContract:
         )
         ramp = np.arange(-800, 800, dtype=np.float32) / 800
         given = Unit(Span(UNIT_US, 2 * UNIT_US), ramp, evidence)
-        brief = Brief("c", "a persona", "de", "instructions", ("fact",), ("can do",), (PastTurn("caller", "hello"),), 7)
+        brief = Brief("c", "a persona", "de", "instructions", ("fact",), ("can do",), (PastTurn("caller", "hello"),), epoch=7)
         async with host(puppet) as (frontend, _):
             assert frontend.info == puppet.info
             session = await frontend.open(brief)

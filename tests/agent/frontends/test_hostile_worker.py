@@ -14,7 +14,8 @@ import pytest
 from agent.errors import Capacity, Gone, Refused
 from agent.frontends import frontend_pb2 as pb
 from agent.frontends.base import Brief
-from agent.frontends.remote import LONGEST_RETRY_S, _error, connect_worker
+from agent.frontends.remote import connect_worker
+from agent.frontends.stream import LONGEST_RETRY_S, error_of
 from agent.timeline.events import FrontendLost, UtteranceEnded
 from agent.timeline.kinds import EndReason
 from tests.agent.frontends.contract import unit
@@ -131,8 +132,8 @@ async def test_a_status_that_lies_is_a_reason_and_no_more(status: str, tmp_path:
 
 async def test_a_time_to_retry_is_bounded(tmp_path: Path) -> None:
     full = grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert isinstance(_error(full, "full", {"retry-after": "9" * 5_000}), Gone)
-    error = _error(full, "full", {"retry-after": "999999999"})
+    assert isinstance(error_of(full, "full", {"retry-after": "9" * 5_000}), Gone)
+    error = error_of(full, "full", {"retry-after": "999999999"})
     assert isinstance(error, Capacity)
     assert error.retry_after_s == LONGEST_RETRY_S
 

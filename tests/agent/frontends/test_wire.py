@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 from agent.errors import Refused
 from agent.frontends import frontend_pb2 as pb
 from agent.frontends import generate, wire
-from agent.frontends.base import Unit
-from agent.timeline.events import Transcript, TurnProbability, VoiceStarted, VoiceStopped
+from agent.frontends.base import Brief, Heard, PastTurn, Unit
+from agent.timeline.events import (
+    SpeakerScore,
+    Transcript,
+    TurnProbability,
+    VoiceContinued,
+    VoicePaused,
+    VoiceStarted,
+    VoiceStopped,
+)
 from agent.timeline.kinds import Span
 
 pytestmark = pytest.mark.unit
@@ -79,21 +87,49 @@ _NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _EVIDENCE = st.one_of(
     st.builds(VoiceStarted, covers=_SPANS, level_dbov=_NUMBERS),
+    st.builds(VoicePaused, covers=_SPANS),
+    st.builds(VoiceContinued, covers=_SPANS, level_dbov=_NUMBERS),
     st.builds(VoiceStopped, covers=_SPANS),
+    st.builds(SpeakerScore, covers=_SPANS, score=_NUMBERS),
     st.builds(Transcript, covers=_SPANS, text=_TEXT, final=st.booleans(), confidence=_NUMBERS),
     st.builds(TurnProbability, covers=_SPANS, probability=_NUMBERS),
 )
 
 
-@given(st.lists(_EVIDENCE, max_size=6), st.integers(1, 50), _TIMES, st.integers(0, 2**32))
-def test_units_come_back_as_they_were(evidence: list[Any], ticks: int, at_us: int, seed: int) -> None:
+@given(st.lists(_EVIDENCE, max_size=6), st.integers(1, 50), _TIMES, st.integers(0, 2**32), st.booleans(), _TEXT)
+def test_units_come_back_as_they_were(evidence: list[Any], ticks: int, at_us: int, seed: int, speaking: bool, said: str) -> None:
     pcm = np.random.default_rng(seed).integers(-32768, 32768, ticks * 320).astype(np.float32) / np.float32(32768)
-    given = Unit(Span(at_us, at_us + ticks * 20_000), pcm, tuple(evidence))
+    given = Unit(Span(at_us, at_us + ticks * 20_000), pcm, tuple(evidence), speaking, said)
     back = wire.read_unit(pb.Unit.FromString(wire.unit_to_wire(given).SerializeToString()))
-    assert (back.covers, back.evidence) == (given.covers, given.evidence)
+    assert (back.covers, back.evidence, back.speaking, back.said) == (given.covers, given.evidence, speaking, said)
     assert np.array_equal(back.pcm, pcm)
 
 
 def test_samples_beyond_full_scale_are_clipped_and_not_wrapped() -> None:
     unit = Unit(Span(0, 20_000), np.array([2.0, -2.0] * 160, np.float32))
     assert wire.read_unit(wire.unit_to_wire(unit)).pcm[:2].tolist() == [32767 / 32768, -1.0]
+
+
+def test_a_brief_comes_back_as_it_was() -> None:
+    given = Brief(
+        call_id="c1",
+        persona="friendly",
+        language="en-US",
+        instructions="Be brief.",
+        facts=("We are open.",),
+        capabilities=("book an appointment",),
+        history=(PastTurn("caller", "Hello."), PastTurn("agent", "Good morning.")),
+        unanswered="When are you open?",
+        pending=("looking up Tuesday",),
+        epoch=3,
+        scores_speaker=True,
+    )
+    assert wire.read_brief(pb.Brief.FromString(wire.brief_to_wire(given).SerializeToString())) == given
+
+
+@pytest.mark.parametrize(
+    "heard",
+    [Transcript(Span(1, 2), "yes", True, 0.5), TurnProbability(Span(1, 2), 0.25), SpeakerScore(Span(1, 2), -0.5)],
+)
+def test_what_ears_learn_comes_back_as_it_was(heard: Heard) -> None:
+    assert wire.read_heard(pb.EarsOutput.FromString(wire.heard_to_wire(heard).SerializeToString())) == heard

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from agent.errors import Capacity, Gone, Refused
 from agent.frontends import frontend_pb2 as pb
 from agent.frontends import frontend_pb2_grpc as rpc
-from agent.frontends import remote, server
+from agent.frontends import remote, server, stream
 from agent.frontends.address import check_address, check_unused
 from agent.frontends.base import Brief, Listening, Session, Speech
 from agent.frontends.remote import WorkerHealth, connect_worker
@@ -32,6 +33,7 @@ from tests.agent.frontends.contract import Puppet, listened, play, script, start
 pytestmark = pytest.mark.peer
 
 ROOT = Path(__file__).parents[3]
+SLOTS = ("--slots", "4")
 SCRIPT = "name: worker\nagent: {turns: [{on: open, say: Good morning}]}\ncaller: {says: [{at_ms: 0, say: hello}]}\n"
 
 
@@ -45,12 +47,13 @@ async def worker_process(address: str, *arguments: str) -> AsyncIterator[asyncio
     """A real worker, reachable when the block is entered; killed when it is left."""
     path = Path(address.removeprefix("unix:")).with_suffix(".yaml")
     path.write_text(SCRIPT)
-    command = [sys.executable, "-m", "agent.frontends.server", "--script", str(path), "--listen", address, *arguments]
+    command = [sys.executable, "-m", "agent.app.worker", "--script", str(path), "--listen", address, *(arguments or SLOTS)]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
     try:
         assert process.stdout is not None
         async with asyncio.timeout(20):
-            assert await process.stdout.readline() == f"ready {address}\n".encode()
+            said = (await process.stdout.readline()).decode().split()
+        assert said == ["ready", address, "slots", (arguments or SLOTS)[1]]
         yield process
     finally:
         if process.returncode is None:
@@ -122,9 +125,9 @@ async def test_sigterm_drains_and_ends_the_worker(address: str) -> None:
 async def test_drain_waits_for_open_sessions_and_no_longer_than_asked(address: str) -> None:
     async with serve_worker(ScriptedFrontend(script()), ScriptedEars(script()), address, 2), connect_worker(address) as worker:
         session = await worker.frontend.open(Brief("c"))
-        assert await worker.health() == WorkerHealth(2, 1, 2, False)
+        assert _slots(await worker.health()) == (2, 1, 2, False)
         assert await worker.drain(0.05) == 1
-        assert await worker.health() == WorkerHealth(2, 0, 0, True)
+        assert _slots(await worker.health()) == (2, 0, 0, True)
         with pytest.raises(Capacity) as draining:
             await worker.frontend.open(Brief("d"))
         assert "draining" in str(draining.value)
@@ -136,6 +139,22 @@ async def test_drain_waits_for_open_sessions_and_no_longer_than_asked(address: s
         await take(session.steps(), listened(1))
         await session.close()
         assert await drained == 0
+
+
+def _slots(health: WorkerHealth) -> tuple[int, int, int, bool]:
+    return health.slots, health.frontend_free, health.ears_free, health.draining
+
+
+async def test_a_worker_says_since_when_it_is_up_and_what_it_has_served(address: str) -> None:
+    async with serve_worker(ScriptedFrontend(script()), ScriptedEars(script()), address, 2), connect_worker(address) as worker:
+        for _ in range(3):
+            session, ears = await worker.frontend.open(Brief("c")), await worker.ears.open(Brief("c"))
+            await session.close()
+            await ears.close()
+        first = await worker.health()
+        assert (first.served, first.version) == (3, version("venus-line"))
+        await asyncio.sleep(0.02)
+        assert first.up_s < (await worker.health()).up_s
 
 
 async def test_the_same_units_give_the_same_steps_here_and_there(address: str) -> None:
@@ -283,7 +302,7 @@ async def served(service: Mute, address: str) -> AsyncIterator[remote.RemoteWork
 
 async def test_a_worker_that_does_not_answer_is_gone(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with served(Mute(), address) as worker:
-        monkeypatch.setattr(remote, "WITHIN_S", 0.1)
+        monkeypatch.setattr(stream, "WITHIN_S", 0.1)
         with pytest.raises(Gone, match="did not open a session"):
             await worker.frontend.open(Brief("c"))
 
@@ -291,7 +310,7 @@ async def test_a_worker_that_does_not_answer_is_gone(address: str, monkeypatch: 
 async def test_a_worker_that_takes_nothing_is_gone(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with served(Mute(pb.FrontendOutput(opened=pb.Opened())), address) as worker:
         session = await worker.frontend.open(Brief("c"))
-        monkeypatch.setattr(remote, "WITHIN_S", 0.2)
+        monkeypatch.setattr(stream, "WITHIN_S", 0.2)
         with pytest.raises(Gone, match="took nothing"):
             await flood(session)
         await session.close()
@@ -367,17 +386,6 @@ def test_a_file_in_the_sockets_place_is_left_alone(address: str) -> None:
 def test_addresses_off_this_machine_are_refused(wrong: str) -> None:
     with pytest.raises(Refused):
         check_address(wrong)
-
-
-def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--script", str(tmp_path / "none.yaml"), "--listen", f"unix:{tmp_path}/s"]
-    assert server.main(arguments) == 2
-    assert "cannot read" in capsys.readouterr().err
-    (tmp_path / "s.yaml").write_text(SCRIPT)
-    assert server.main(["--script", str(tmp_path / "s.yaml"), "--listen", "0.0.0.0:1"]) == 2
-    assert "on this machine only" in capsys.readouterr().err
-    assert server.main(["--script", str(tmp_path / "s.yaml"), "--listen", f"unix:{tmp_path}/none/s"]) == 2
-    assert "does not exist" in capsys.readouterr().err
 
 
 async def test_many_calls_at_once_are_kept_apart(address: str) -> None:

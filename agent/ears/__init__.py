@@ -1,0 +1,1 @@
+"""What every call hears with, whatever its frontend: recogniser, turn end, speaker."""

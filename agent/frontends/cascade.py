@@ -1,0 +1,340 @@
+"""The embedded cascade: a mind and a mouth over the evidence of the ears (`agent.frontends.base.Frontend`).
+
+When the caller's voice pauses, the answer to what was said so far is worked out ahead of time, up to the sound of its first
+clause. If the turn is over, that sound is there; if the caller goes on, it is thrown away.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent.compute import Cancelled, Compute, Kind, Urgency
+from agent.errors import Capacity, Gone, Refused
+from agent.frontends.base import (
+    BackendMessage,
+    Brief,
+    DelegationClosed,
+    DelegationOpened,
+    FrontendInfo,
+    Listening,
+    MessageKind,
+    Speech,
+    Step,
+    Unit,
+)
+from agent.frontends.outbox import Outbox
+from agent.frontends.unit_order import UnitOrder
+from agent.logs import get_logger
+from agent.mind.chat import is_backchannel
+from agent.mind.memory import Memory
+from agent.mind.mind import Decision, Mind, Move
+from agent.mind.wording import Wording, spoken_result
+from agent.mouth.clauses import Clause
+from agent.mouth.mouth import Mouth
+from agent.mouth.voice import Rendered
+from agent.timeline.events import Transcript, TurnProbability, VoiceContinued, VoiceStarted
+from agent.timeline.kinds import Cause, Span, Word
+
+log = get_logger("venus.cascade")
+
+UNIT_US = 40_000
+"""Length of its units: what comes in waits half of it on average."""
+WAITING_STEPS = 256
+"""Steps that may wait for the reader; beyond it `feed` waits."""
+WORTH_GUESSING = 0.3
+"""A turn less probably over than this is not answered ahead of time."""
+BARELY_HEARD_US = 700_000
+"""An answer of which less was sent when the caller took the floor was none: the turn goes on."""
+REMEMBERED = 64
+"""Messages whose ids are kept, so that the same one twice is one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeParts:
+    """What all sessions of a worker share."""
+
+    mind: Mind
+    wording: Wording
+    mouth: Mouth
+    compute: Compute
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """An answer worked out: what was decided, and the sound of its first clause."""
+
+    decision: Decision
+    sound: Rendered | None
+    rest: AsyncIterator[Clause]
+
+
+_Prepare = Callable[[], Coroutine[Any, Any, _Prepared]]
+
+
+@dataclass(slots=True)
+class _Guess:
+    """An answer under way; `text` and `confidence` are what it is an answer to."""
+
+    text: str
+    task: "asyncio.Task[_Prepared]"
+
+
+@dataclass(slots=True)
+class _Reply:
+    """The utterance being spoken, and the turn it answers."""
+
+    utterance_id: str
+    turn: str
+    task: asyncio.Task[None]
+    sent_us: int = 0
+
+
+class CascadeSession:
+    """One call's mind and mouth (`agent.frontends.base.Session`)."""
+
+    def __init__(self, parts: CascadeParts, brief: Brief, on_end: Callable[[], None]) -> None:
+        self._parts, self._on_end = parts, on_end
+        self._call_id = brief.call_id
+        self._units = UnitOrder(UNIT_US)
+        self._outbox: Outbox[Step] = Outbox(WAITING_STEPS)
+        self._memory = Memory.of(brief)
+        self._epoch = brief.epoch
+        self._turns = sum(1 for turn in brief.history if turn.who == "caller")
+        self._utterances = self._delegations = 0
+        self._covers = Span(0, 0)
+        self._partial: Transcript | None = None
+        self._unfinished = ""
+        self._open = brief.unanswered
+        self._over_ours = False
+        self._guess: _Guess | None = None
+        self._reply: _Reply | None = None
+        self._told: dict[str, None] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # --- the interface ---
+
+    async def feed(self, unit: Unit) -> None:
+        await self._outbox.room()
+        self._units.check(unit)
+        self._covers = unit.covers
+        if unit.said:
+            self._memory.said(unit.said)
+        for evidence in unit.evidence:
+            match evidence:
+                case Transcript(final=True):
+                    self._heard(evidence.text, evidence.confidence)
+                case Transcript():
+                    self._partial = evidence
+                case TurnProbability(probability=probability) if probability >= WORTH_GUESSING and self._partial:
+                    self._guess_at(self._partial)
+                case VoiceStarted():
+                    self._over_ours = unit.speaking
+                    self._forget_guess()
+                case VoiceContinued():
+                    self._forget_guess()
+        if self._open:
+            self._open, turn = "", self._open
+            self._speak(turn, lambda: self._prepare(turn, 1.0), Cause(turn=self._turns))
+        self._outbox.put((Listening(unit.covers),))
+
+    async def steps(self) -> AsyncIterator[Step]:
+        async for step in self._outbox:
+            yield step
+
+    async def inject(self, message: BackendMessage) -> None:
+        self._outbox.check()
+        if message.kind is MessageKind.SAID or message.attempt_id in self._told:
+            return  # what was said comes with the units, as the caller heard it
+        self._told[message.attempt_id] = None
+        while len(self._told) > REMEMBERED:
+            del self._told[next(iter(self._told))]
+        self._memory.pending = self._memory.pending[1:]
+        self._speak("", lambda: self._tell(message.text), Cause(attempt_id=message.attempt_id))
+
+    async def yield_floor(self, at_us: int, epoch: int) -> None:
+        self._outbox.check()
+        self._epoch = max(self._epoch, epoch)
+        reply, self._reply = self._reply, None
+        if reply is None:
+            return
+        reply.task.cancel()
+        if reply.sent_us < BARELY_HEARD_US:
+            self._unfinished = reply.turn
+
+    async def acknowledge(self, utterance_id: str, samples: int) -> None:
+        self._outbox.check()
+        if self._reply and self._reply.utterance_id == utterance_id:
+            self._reply.sent_us = samples * 1_000_000 // self._parts.mouth.output_rate_hz
+
+    async def close(self) -> None:
+        self._end(None)
+
+    # --- a turn ---
+
+    def _guess_at(self, heard: Transcript) -> None:
+        if self._guess and self._guess.text == heard.text:
+            return
+        self._forget_guess()
+        self._guess = _Guess(heard.text, self._spawn(self._prepare(self._whole(heard.text), heard.confidence)))
+
+    def _forget_guess(self) -> None:
+        if self._guess:
+            self._guess.task.cancel()
+        self._guess = None
+
+    def _whole(self, text: str) -> str:
+        """What was said together with what it goes on from."""
+        return f"{self._unfinished} {text}".strip()
+
+    def _heard(self, text: str, confidence: float) -> None:
+        """The caller's turn is over."""
+        guess, self._guess, self._partial = self._guess, None, None
+        self._turns += 1
+        if self._over_ours and is_backchannel(text):
+            return
+        turn = self._whole(text)
+        self._unfinished = ""
+        if guess and guess.text == text and not _failed(guess.task):
+            task = guess.task
+            self._speak(turn, lambda: _awaited(task), Cause(turn=self._turns))
+        else:
+            if guess:
+                guess.task.cancel()
+            self._speak(turn, lambda: self._prepare(turn, confidence), Cause(turn=self._turns))
+
+    async def _prepare(self, turn: str, confidence: float) -> _Prepared:
+        memory = replace(self._memory)  # as it is now, for another thread to read
+        decision = await self._parts.compute.run(
+            Kind.SEARCH, lambda _: self._parts.mind.decide(turn, confidence, memory), Urgency.ANSWER
+        )
+        return await self._begin(decision, self._parts.wording.clauses(decision, turn, memory))
+
+    async def _tell(self, text: str) -> _Prepared:
+        decision = Decision(Move.CHAT, spoken_result(text))
+        return await self._begin(decision, self._parts.wording.clauses(decision, "", self._memory))
+
+    async def _begin(self, decision: Decision, clauses: AsyncIterator[Clause]) -> _Prepared:
+        first = await anext(clauses, None)
+        sound = await self._render(first, Urgency.ANSWER) if first else None
+        return _Prepared(decision, sound, clauses)
+
+    async def _render(self, clause: Clause, urgency: Urgency) -> Rendered:
+        def work(cancelled: Cancelled) -> Rendered:
+            return self._parts.mouth.speak(clause, cancelled)
+
+        return await self._parts.compute.run(Kind.RENDER, work, urgency)
+
+    # --- speaking ---
+
+    def _speak(self, turn: str, prepare: _Prepare, cause: Cause) -> None:
+        self._utterances += 1
+        utterance_id = f"u{self._utterances}"
+        before = self._reply.task if self._reply else None
+        task = self._spawn(self._spoken(utterance_id, turn, prepare, cause, self._epoch, before))
+        self._reply = _Reply(utterance_id, turn, task)
+
+    async def _spoken(
+        self,
+        utterance_id: str,
+        turn: str,
+        prepare: _Prepare,
+        cause: Cause,
+        epoch: int,
+        before: "asyncio.Task[None] | None",
+    ) -> None:
+        """One utterance, clause by clause, after the one before it."""
+        answer = await prepare()
+        if before:
+            await asyncio.wait((before,))
+        if turn:
+            self._parts.mind.learn(turn, answer.decision, self._memory)
+        if answer.decision.move is Move.DELEGATE:
+            self._delegate(answer.decision.request)
+        if answer.sound is None:
+            return
+        pieces = _Pieces(utterance_id, epoch, cause, self._covers, self._parts.mouth.output_rate_hz)
+        sound = answer.sound
+        async for clause in answer.rest:
+            await self._outbox.room()
+            self._outbox.put((pieces.speech(sound),))
+            sound = await self._render(clause, Urgency.AHEAD)
+        self._outbox.put((replace(pieces.speech(sound), final=True),))
+
+    def _delegate(self, request: str) -> None:
+        self._delegations += 1
+        delegation_id = f"g{self._turns}.{self._delegations}"
+        self._outbox.put((DelegationOpened(self._covers, delegation_id), DelegationClosed(self._covers, delegation_id, request)))
+
+    # --- tasks ---
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        """A mind or a mouth that breaks is lost as a whole: the call says its apology and opens another session."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Capacity) and self._guess and task is self._guess.task:
+            return  # nobody waits for a guess: the answer is worked out when the turn is over
+        if error:
+            log.error("the mind or the mouth of a call failed", call_id=self._call_id, exc_info=error)
+            self._end(Gone(f"the cascade failed ({type(error).__name__})"))
+
+    def _end(self, error: Gone | None) -> None:
+        if not self._outbox.ended:
+            self._on_end()
+        self._outbox.end(error)
+        for task in tuple(self._tasks):
+            task.cancel()
+
+
+class _Pieces:
+    """The pieces of one utterance: words are timed from its first sample."""
+
+    def __init__(self, utterance_id: str, epoch: int, cause: Cause, covers: Span, rate_hz: int) -> None:
+        self._utterance_id, self._epoch, self._cause, self._covers = utterance_id, epoch, cause, covers
+        self._rate_hz, self._samples = rate_hz, 0
+
+    def speech(self, sound: Rendered) -> Speech:
+        """The next piece."""
+        at_us = self._samples * 1_000_000 // self._rate_hz
+        self._samples += len(sound.pcm)
+        words = tuple(Word(word.text, word.start_us + at_us, word.end_us + at_us) for word in sound.words)
+        return Speech(
+            self._covers, self._utterance_id, self._epoch, sound.text, sound.pcm, words, sound.alignment, cause=self._cause
+        )
+
+
+def _failed(task: "asyncio.Task[_Prepared]") -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
+
+
+async def _awaited(task: "asyncio.Task[_Prepared]") -> _Prepared:
+    return await task
+
+
+class CascadeFrontend:
+    """Opens sessions (`agent.frontends.base.Frontend`), `slots` at once."""
+
+    def __init__(self, parts: CascadeParts, slots: int = 1_000) -> None:
+        self._parts, self._slots, self._open = parts, slots, 0
+        self._info = FrontendInfo("cascade", UNIT_US, parts.mouth.output_rate_hz, voice=parts.mouth.name)
+
+    @property
+    def info(self) -> FrontendInfo:
+        return self._info
+
+    async def open(self, brief: Brief) -> CascadeSession:
+        if brief.language.split("-")[0] != "en":
+            raise Refused(f"the embedded cascade speaks English, not {brief.language!r}: choose another frontend")
+        if self._open >= self._slots:
+            raise Capacity(f"all {self._slots} sessions of the cascade are taken")
+        self._open += 1
+        return CascadeSession(self._parts, brief, self._ended)
+
+    def _ended(self) -> None:
+        self._open -= 1

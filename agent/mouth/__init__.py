@@ -1,0 +1,1 @@
+"""Text in, speech out, clause by clause: the mouth of the embedded cascade."""

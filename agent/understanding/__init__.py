@@ -1,0 +1,1 @@
+"""Typed extractors: what can be read off a sentence without a model. One of each for the whole project."""
