@@ -14,7 +14,7 @@ BESIDE_ITS_NEIGHBOUR = 0.74
 sound the same as well."""
 ALONE = 0.85
 """So alike must a word be without such a neighbour; then what was heard must be no common word besides."""
-ALONE_LETTERS = 0.75
+ALONE_LETTERS = 0.8
 """And so many of its letters must agree: another firm's name may sound like a word of ours and is still another name."""
 
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")

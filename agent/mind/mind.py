@@ -19,6 +19,8 @@ NOT_CAUGHT = (
     "I still did not get that. Could you put it in other words?",
 )
 UNKNOWN = "I am sorry, I do not have that information. Is there anything else I can look up for you?"
+NEAREST = "I am not sure that I have that. The closest I have is this."
+"""Said in front of what is near to the question and may not answer it."""
 TAKEN = "All right, I am on it. I will tell you as soon as I know more."
 NOTHING_KNOWN = "I am sorry, I have no information that I could look this up in."
 
@@ -66,7 +68,7 @@ class Mind:
             return Decision(Move.ANSWER, found.answer, found=found)
         if confidence < SURE_WORDS:
             return self._not_caught(memory)
-        return Decision(Move.CHAT, UNKNOWN, found=found)
+        return Decision(Move.CHAT, f"{NEAREST} {found.related}" if found.related else UNKNOWN, found=found)
 
     @staticmethod
     def learn(turn: str, decision: Decision, memory: Memory) -> None:

@@ -175,7 +175,8 @@ class VoiceContinued(Event):
 class VoicePaused(Event):
     """The caller's voice fell silent some 100 ms ago: the end, or a breath. Told once a pause.
 
-    `covers` runs from its onset to its last voiced sample. It goes on with `evidence.voice_continued`, or ends with `evidence.voice_stopped`.
+    `covers` runs from its onset to its last voiced sample. It goes on with `evidence.voice_continued`, or ends with
+    `evidence.voice_stopped`.
     """
 
     covers: Span

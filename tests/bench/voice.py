@@ -20,7 +20,7 @@ from agent.app.bench import FigureRow
 from agent.ears.recogniser import Recogniser
 from agent.knowledge import Knowledge, MiniLM
 from agent.mind.memory import Memory
-from agent.mind.mind import NOT_CAUGHT, UNKNOWN, Mind
+from agent.mind.mind import NEAREST, NOT_CAUGHT, UNKNOWN, Mind
 from agent.weights.store import model_file
 from tests import voice_sounds
 from tests.measure import callers, voice_calls, voice_stock
@@ -207,16 +207,19 @@ def _truth(seen: Seen) -> Iterator[FigureRow]:
     unknown = [(question, asked) for question, asked in everything if not question.says]
     if known:
         wrong = [question.id for question, asked in known if not right(question, asked.answer)]
+        unsure = sum(1 for question, asked in known if right(question, asked.answer) and hedged(asked.answer))
         silent = sum(1 for question, asked in known if not right(question, asked.answer) and honest(asked.answer))
         note = f"{len(known)} questions of the half written from the documents alone; not right: {' '.join(wrong)}"
-        note += f" ({silent} of them an honest “I do not know”)"
+        note += f" ({silent} of them an honest “I do not know” or “I am not sure”); of the right ones {unsure} behind an “I am not sure”"
         share = round(100 * (1 - len(wrong) / len(known)), 1)
         yield FigureRow("answers_right_pct", share, "%", 90, at_most=False, note=note)
     if unknown:
+        unsure = sum(1 for _, asked in unknown if hedged(asked.answer))
         said = [(question.id, asked.answer) for question, asked in unknown if not honest(asked.answer)]
         misleading = [name for name, answer in said if re.search(r"\$\d|\d (am|pm)\b|\d:\d\d", answer)]
         invented = [name for name, answer in said if not _from_documents(answer)]
-        note = f"{len(unknown)} questions outside the documents; answered all the same: "
+        note = f"{len(unknown)} questions outside the documents, {unsure} of them told the nearest passage behind an “I am not sure”, "
+        note += "the others “I do not have that information”; answered all the same: "
         note += f"{' '.join(name for name, _ in said) or 'none'}; "
         note += f"with a price or an hour that is about something else: {len(misleading)}; invented: {len(invented)}"
         share = round(100 * (1 - len(said) / len(unknown)), 1)
@@ -230,8 +233,13 @@ def right(question: callers.Question, answer: str) -> bool:
 
 
 def honest(answer: str) -> bool:
-    """Whether it says that it does not know, or did not understand."""
-    return answer in (UNKNOWN, *NOT_CAUGHT)
+    """Whether it says that it does not know, is not sure to know, or did not understand."""
+    return answer in (UNKNOWN, *NOT_CAUGHT) or hedged(answer)
+
+
+def hedged(answer: str) -> bool:
+    """Whether it says that it is not sure to know, and then what is nearest."""
+    return answer.startswith(NEAREST)
 
 
 def _from_documents(answer: str) -> bool:

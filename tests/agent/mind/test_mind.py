@@ -8,7 +8,7 @@ from agent.frontends.base import Brief, PastTurn
 from agent.knowledge import Found
 from agent.knowledge.dialogue import Dialogue
 from agent.mind.memory import TURNS, Memory
-from agent.mind.mind import NOT_CAUGHT, NOTHING_KNOWN, UNKNOWN, Mind, Move, wanted
+from agent.mind.mind import NEAREST, NOT_CAUGHT, NOTHING_KNOWN, UNKNOWN, Mind, Move, wanted
 
 pytestmark = pytest.mark.unit
 
@@ -23,7 +23,8 @@ class Documents:
     def ask(self, question: str, dialogue: Dialogue) -> Found:
         self.asked.append(question)
         known = "Saturday" in question
-        return Found(1.0 if known else 0.0, "We are open on Saturday." if known else "", (), question)
+        related = "Saturday: We are open on Saturday." if "Sunday" in question else ""
+        return Found(1.0 if known else 0.0, "We are open on Saturday." if known else "", (), question, related)
 
 
 def mind() -> Mind:
@@ -33,6 +34,12 @@ def mind() -> Mind:
 def test_what_the_documents_say_is_the_answer() -> None:
     decision = mind().decide("Are you open on Saturday?", 0.9, Memory())
     assert (decision.move, decision.text) == (Move.ANSWER, "We are open on Saturday.")
+
+
+def test_what_is_near_is_told_as_no_more_than_that() -> None:
+    decision = mind().decide("Are you open on Sundays?", 0.9, Memory())
+    assert decision.move is Move.CHAT
+    assert decision.text == f"{NEAREST} Saturday: We are open on Saturday."
 
 
 def test_what_they_do_not_say_is_not_known() -> None:
