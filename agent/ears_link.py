@@ -12,7 +12,7 @@ from agent.frontends.limits import check_evidence
 from agent.reopening import Rebuilding, reopened
 from agent.settings import CallSettings
 from agent.tasks import run_until_one_ends, within
-from agent.timeline.events import FaultReported
+from agent.timeline.events import FaultReported, Transcript
 from agent.timeline.told import sentence
 
 BACKLOG_US = 10_000_000
@@ -24,7 +24,8 @@ MOST_REFUSED = 20
 class EarsLink:
     """One call's ears. Losing them is a counted fault; they are opened again within the bounds for a frontend.
 
-    What is said meanwhile waits for the new session. Ears that do not come back are given up: there are no more transcripts.
+    A turn that was not over is given to the new session from its beginning, and so is what is said meanwhile. Ears that do not
+    come back are given up: there are no more transcripts.
     """
 
     def __init__(self, ears: Ears, settings: CallSettings, clock: Clock) -> None:
@@ -32,14 +33,14 @@ class EarsLink:
         self._ears, self._settings, self._clock = ears, settings, clock
         self._session: EarsSession | None = None
         self._units: deque[Unit] = deque()
+        self._unread: deque[Unit] = deque()
+        """Given since the last turn that was read to its end."""
         self._wake = asyncio.Event()
         self._given_us = self._refused = 0
 
     def feed(self, unit: Unit) -> None:
         """Queue a unit; nobody takes it once the ears are given up."""
-        self._units.append(unit)
-        while unit.covers.to_us - self._units[0].covers.from_us > BACKLOG_US:
-            self._units.popleft()
+        _keep(self._units, unit)
         self._wake.set()
 
     async def run(self, brief: Brief) -> None:
@@ -79,8 +80,16 @@ class EarsLink:
             return not isinstance(error, Refused)
         finally:
             self._session = None
+            self._again()
             await self._close(session)
         return True
+
+    def _again(self) -> None:
+        """What the lost session was given of the turn under way is for the next one."""
+        waiting, self._units = self._units, self._unread
+        self._unread = deque()
+        for unit in waiting:
+            _keep(self._units, unit)
 
     async def _close(self, session: EarsSession) -> None:
         try:
@@ -95,6 +104,7 @@ class EarsLink:
             self._wake.clear()
             while self._units and self._session is session:
                 unit = self._units.popleft()
+                _keep(self._unread, unit)
                 self._given_us = unit.covers.to_us
                 async with asyncio.timeout(ORDER_WITHIN_S):
                     await session.feed(unit)
@@ -113,9 +123,19 @@ class EarsLink:
                 self._fault(f"evidence was dropped: {error}")
             else:
                 self.arrivals.put(Arrival(evidence))
+                if isinstance(evidence, Transcript) and evidence.final:
+                    while self._unread and self._unread[0].covers.to_us <= evidence.covers.to_us:
+                        self._unread.popleft()
 
     def _fault(self, detail: str) -> None:
         self.arrivals.put(Arrival(FaultReported("ears", sentence(detail))))
+
+
+def _keep(units: deque[Unit], unit: Unit) -> None:
+    """Add a unit; the oldest go beyond the bound."""
+    units.append(unit)
+    while unit.covers.to_us - units[0].covers.from_us > BACKLOG_US:
+        units.popleft()
 
 
 def _reason(error: Exception) -> str:

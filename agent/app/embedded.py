@@ -14,6 +14,7 @@ from agent.clock import LoopClock, stopwatch_us, thread_cpu_us
 from agent.compute import Compute, Kind, ThreadCompute
 from agent.ears.embedded import EarModels, EmbeddedEars
 from agent.ears.finished import prepare
+from agent.ears.hearing import FIRST_PARTIAL_US, PARTIAL_EVERY_US
 from agent.ears.recogniser import Recogniser, Samples
 from agent.ears.speaker import SpeakerModel
 from agent.ears.turn_model import TurnModel
@@ -35,6 +36,7 @@ from agent.mouth.voice import Cancelled, Rendered, Voice, never
 from agent.speech import SpokenLine
 from agent.timeline.kinds import Role
 from agent.weights.store import check_model, model_file
+from media.resample import Resampler
 
 WEIGHTS = ("moonshine-tiny-en", "smart-turn", "resemblyzer", "hibari")
 """What every worker needs; the sentence embeddings only where there are documents."""
@@ -90,8 +92,7 @@ class Models:
 
     def costs_us(self) -> dict[Kind, int]:
         """What a run of each model takes on this machine, µs."""
-        sound = _three_seconds()
-        return {kind: _took_us(work) for kind, work in self._runs(sound).items()}
+        return {kind: _took_us(work) for kind, work in self._runs(self._question()).items()}
 
     def _runs(self, sound: Samples) -> dict[Kind, Callable[[], object]]:
         return {
@@ -103,12 +104,23 @@ class Models:
         }
 
     def turn_seconds(self) -> float:
-        """The processor time of one turn's work, done here and now, seconds."""
-        runs = self._runs(_three_seconds())
+        """The processor time of one turn's work, done here and now, seconds: its parts are read while it is spoken, then it is
+        looked at, answered, and the first clause of the answer rendered."""
+        sound = self._question()
+        runs = self._runs(sound)
         began_us = thread_cpu_us()
+        for until in range(FIRST_PARTIAL_US, len(sound) * 1_000_000 // UNIT_RATE_HZ, PARTIAL_EVERY_US):
+            self.ears.recogniser.read(sound[: until * UNIT_RATE_HZ // 1_000_000])
         for kind in (Kind.RECOGNISE, Kind.TURN, Kind.SEARCH, Kind.RENDER):
             runs[kind]()
         return (thread_cpu_us() - began_us) / 1e6
+
+    def _question(self) -> Samples:
+        """A caller's question of some three seconds, in our own voice."""
+        said = self.voice.render("I would like to know whether you are open on Saturday mornings.", never)
+        resampler = Resampler(self.voice.rate_hz, UNIT_RATE_HZ)
+        pcm = np.concatenate([resampler.push(said.pcm), resampler.flush()])
+        return pcm.astype(np.float32) / np.float32(32768)
 
 
 class MouthVoice:
@@ -154,11 +166,6 @@ async def embedded(models: Models) -> AsyncIterator[tuple[CascadeFrontend, Embed
             yield models.host(compute, wording)
     finally:
         compute.close()
-
-
-def _three_seconds() -> Samples:
-    """Noise, as loud as speech: the recogniser hears words in it and works as hard as it does on them."""
-    return np.random.default_rng(0).standard_normal(3 * UNIT_RATE_HZ).astype(np.float32) * np.float32(0.05)
 
 
 def _took_us(work: Callable[[], object]) -> int:

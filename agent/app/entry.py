@@ -1,6 +1,5 @@
 """The `venus` command. Importing everything takes the better part of a second, in which Ctrl-C is no reason for a traceback."""
 
-
 import os
 
 

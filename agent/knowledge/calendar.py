@@ -15,7 +15,7 @@ _HOLIDAYS = {
     "christmas eve": r"christmas eve|december 24(?:th)?|24th of december",
     "christmas": r"christmas(?! eve)|december 25(?:th)?|x-?mas",
     "new year's eve": r"new year'?s? eve|december 31(?:st)?|last day of (?:the year|december)",
-    "new year": r"new year(?:'?s)?(?: day)?(?! eve)|january 1(?:st)?\b|first of january",
+    "new year": r"new year(?!'?s? eve)(?:'?s)?(?: day)?|january 1(?:st)?\b|first of january",
     "independence day": r"independence day|july (?:4(?:th)?|fourth)|(?:fourth|4th) of july",
     "martin luther king day": r"martin luther king|mlk day",
     **{name: name for name in ("thanksgiving", "easter", "good friday", "halloween", "juneteenth", "hanukkah", "ramadan")},

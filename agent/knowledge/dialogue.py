@@ -8,10 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from agent.knowledge.question import bounded
 from agent.knowledge.words import ASKING_WORDS, LIGHT_WORDS, words
 
-LONGEST = 40
-"""Words of a completed question; of the older part, the end is kept."""
 LONGEST_FRAGMENT = 7
 """A longer question that opens with "and" stands by itself."""
 
@@ -27,6 +26,8 @@ _PREPOSITION = re.compile(
     r"^(?:for|on|in|at|with|without|to|from|by|after|before|during|between|if|when|as|until|till|near|under|over)\b",
     re.IGNORECASE,
 )
+_ARTICLE = re.compile(r"\b(?:a|an|the|my|your|any|some)\s+$", re.IGNORECASE)
+_ARTICLE_FIRST = re.compile(r"^(?:a|an|the|my|your|any|some)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"\b(?:it|that|this|these|those|they|them|he|him|she|her|one)\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"\b(?:is|are|was|do|does|did|can|could|will|would|should|have|has|may|must|i|you|we|how|when|where|who|why|which|what)\b",
@@ -36,7 +37,7 @@ _FRAME = re.compile(
     r"^.*?\b(?:how (?:much|long|far)(?: (?:is|are|was|does|do|did|for|would|will))?|(?:price|cost|fee|charge) (?:of|for)"
     r"|what (?:does|do|is|are|would)(?: you (?:charge|ask|take) for)?|(?:do|does|can|could|will|would) (?:you|i|we)"
     r"(?: (?:have|take|accept|offer|do|sell|treat|get|repair|teach|make|see|bring|pay with))?|is there|are there"
-    r"|(?:who|where|when|which)(?: (?:is|are|does|do))?|is|are)\b(?: (?:a|an|the|my|your|any|some))?\s*",
+    r"|(?:who|where|when|which)(?: (?:is|are|does|do))?|is|are)\b(?: (?:a|an|the|my|your|any|some)\b)?\s*",
     re.IGNORECASE,
 )
 
@@ -65,7 +66,8 @@ class Dialogue:
         """From a history of the caller's turns, oldest first: what is needed to complete the next one."""
         dialogue = cls()
         for question in questions:
-            dialogue._question = dialogue.complete(question) if words(question) else dialogue._question
+            if words(question):
+                dialogue._question = dialogue.complete(question)
         return dialogue
 
     def learn(self, turn: str, found: Completed) -> None:
@@ -75,12 +77,13 @@ class Dialogue:
 
     def complete(self, question: str) -> str:
         """The question as one would ask it without having asked before; itself when it stands alone."""
+        question = bounded(question)
         if not self._question or not words(question):
             return question
         if _is_fragment(question):
-            return _bounded(self._with_fragment(_OPENS.sub("", _OPENS.sub("", question.strip())).strip(" ?.!,")))
+            return bounded(self._with_fragment(_OPENS.sub("", _OPENS.sub("", question.strip())).strip(" ?.!,")))
         topic = self._topic(question)
-        return _bounded(_POINTS_BACK.sub(topic, question, count=1)) if topic and _points_back(question) else question
+        return bounded(_POINTS_BACK.sub(topic, question, count=1)) if topic and _points_back(question) else question
 
     def _with_fragment(self, fragment: str) -> str:
         before = self._question.rstrip(" ?.!")
@@ -90,7 +93,8 @@ class Dialogue:
         frame = _FRAME.match(before)
         if _PREPOSITION.match(fragment) or not frame:
             return f"{before} {fragment}"
-        return f"{frame.group()}{fragment}"
+        asked = _ARTICLE.sub("", frame.group()) if _ARTICLE_FIRST.match(fragment) else frame.group()
+        return f"{asked}{fragment}"
 
     def _topic(self, question: str) -> str:
         """What "it" is: the matter of the last question, or for a person the title that answered it."""
@@ -115,7 +119,3 @@ def _points_back(question: str) -> bool:
     """Whether it says "it" or "that" and nothing of its own that these could mean."""
     matter = [word for word in words(question) if word not in LIGHT_WORDS and word not in ASKING_WORDS]
     return _POINTS_BACK.search(question) is not None and len(matter) <= 2
-
-
-def _bounded(question: str) -> str:
-    return " ".join(question.split()[-LONGEST:])

@@ -1,6 +1,5 @@
 """A folder of Markdown files to passages. One bad file never takes the others down unless nothing is left."""
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -15,8 +14,6 @@ LARGEST_FILE_BYTES = 1_000_000
 MOST_FILES = 500
 MOST_PASSAGES = 2_000
 MOST_SENTENCES = 10_000
-FORM = 1
-"""Raised when the same text yields other passages than before."""
 
 _NUMBER = re.compile(r"\d[\d,.:]*")
 _WORD = re.compile(r"[a-z0-9']+")
@@ -38,7 +35,6 @@ def read_folder(folder: Path) -> Documents:
     """
     files, findings = _files(folder)
     passages: list[Passage] = []
-    digest = hashlib.sha256(f"{FORM}".encode())
     for file in files:
         text = _text(file, findings)
         if text is None:
@@ -51,12 +47,11 @@ def read_folder(folder: Path) -> Documents:
             message = f"more than {MOST_PASSAGES:,} passages or {MOST_SENTENCES:,} sentences in all: this file is not read."
             findings.append(Finding(Severity.ERROR, str(file.name), 0, message))
             continue
-        digest.update(f"{file.name}\0{len(text)}\0{text}\0".encode())
         passages.extend(found)
     if not passages:
         raise Refused(_nothing(folder, findings))
     findings.extend(_contradictions(passages))
-    return Documents(tuple(passages), tuple(findings), digest.hexdigest())
+    return Documents(tuple(passages), tuple(findings))
 
 
 def check(folder: Path) -> list[Finding]:

@@ -7,7 +7,7 @@ from rapidfuzz.distance import Indel
 
 from agent.knowledge.encoder import Encoder
 from agent.knowledge.vocabulary import Vocabulary
-from agent.knowledge.words import ASKING_WORDS, LIGHT_WORDS, alike, sound, stem
+from agent.knowledge.words import ASKING_WORDS, LIGHT_WORDS, alike, sound, stem, words
 
 BESIDE_ITS_NEIGHBOUR = 0.74
 """So alike must a word be that stands in the documents next to the same neighbour ("flew shot", "flu shot"); a common word must
@@ -28,7 +28,7 @@ def mend(text: str, vocabulary: Vocabulary, encoder: Encoder) -> str:
     """The text with misheard words replaced; all else stays as it was. At most one replacement a word."""
     text = _joined(text, vocabulary)
     matches = list(_WORD.finditer(text))
-    heard = [match.group().lower() for match in matches]
+    heard = [(words(match.group()) or [""])[0] for match in matches]
     pieces, begin = [], 0
     for position, match in enumerate(matches):
         before = heard[position - 1] if position else ""

@@ -1,6 +1,7 @@
 """The passages of a folder as vectors, made once and kept on disk until a document changes."""
 
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from safetensors.numpy import save_file
 from agent.errors import Refused
 from agent.knowledge.encoder import Encoder, Floats
 from agent.knowledge.passages import Documents, Passage, Sentence
-from agent.knowledge.tensors import map_tensors
+from agent.knowledge.tensors import read_tensors
 from agent.knowledge.vocabulary import Vocabulary, collect
 
 FORM = 1
@@ -67,7 +68,7 @@ def build(documents: Documents, encoder: Encoder, cache_folder: Path | None = No
     passages = documents.passages
     vocabulary = collect(passages)
     counts = [len(passage.sentences) for passage in passages]
-    path = cache_folder / f"{_key(documents, encoder)}.safetensors" if cache_folder else None
+    path = cache_folder / f"{_key(passages, vocabulary, encoder)}.safetensors" if cache_folder else None
     arrays = _load(path) if path else None
     if arrays is None:
         arrays = _encode(passages, vocabulary, encoder)
@@ -89,8 +90,14 @@ def default_cache_folder() -> Path:
     return (Path(home) if home.startswith("/") else Path.home() / ".cache") / "venus-line" / "knowledge"
 
 
-def _key(documents: Documents, encoder: Encoder) -> str:
-    return hashlib.sha256(f"{FORM}\0{encoder.identity}\0{documents.digest}".encode()).hexdigest()[:32]
+def _key(passages: Sequence[Passage], vocabulary: Vocabulary, encoder: Encoder) -> str:
+    """A digest of all that is encoded and of what encodes it: documents that changed find no cache."""
+    digest = hashlib.sha256(f"{FORM}\0{encoder.identity}\0".encode())
+    for passage in passages:
+        sentences = [text for sentence in passage.sentences for text in (sentence.lead, sentence.text)]
+        digest.update(json.dumps([passage.title, *sentences]).encode())
+    digest.update(json.dumps(vocabulary.terms).encode())
+    return digest.hexdigest()[:32]
 
 
 def _encode(passages: Sequence[Passage], vocabulary: Vocabulary, encoder: Encoder) -> Arrays:
@@ -138,11 +145,9 @@ def _save(arrays: Arrays, path: Path) -> None:
 
 def _load(path: Path) -> Arrays | None:
     """None when there is no cache or it is not as it was written."""
-    if not path.is_file():
-        return None
     try:
-        tensors = dict(map_tensors(path))
-    except Refused:
+        tensors = dict(read_tensors(path.read_bytes(), path.name))
+    except (OSError, Refused):
         return None
     seal = tensors.pop(_SEAL, None)
     if seal is None or set(tensors) != set(Arrays.__slots__) or not np.array_equal(seal, _seal(tensors)):

@@ -13,6 +13,7 @@ from agent.knowledge.encoder import Encoder
 from agent.knowledge.fitted import KNOWN_FROM, RELATED_FROM
 from agent.knowledge.index import Index, build, default_cache_folder
 from agent.knowledge.passages import Finding, Passage, Severity
+from agent.knowledge.question import bounded
 from agent.knowledge.search import Ranking, search
 from agent.knowledge.sight import thing_scale
 
@@ -89,7 +90,7 @@ class Knowledge:
         index = self._index
         completed = dialogue.complete(question)
         ranking = search(completed, index, self._encoder, self._scale)
-        if ranking.known < KNOWN_FROM and completed != question:  # the rules may have seen a gap where there is none
+        if ranking.known < KNOWN_FROM and completed != bounded(question):  # the rules may have seen a gap where there is none
             alone = search(question, index, self._encoder, self._scale)
             ranking = alone if alone.known >= KNOWN_FROM else ranking
         return _found(ranking)
@@ -119,6 +120,8 @@ def _found(ranking: Ranking) -> Found:
     best = ranking.passages[0]
     text = compose(best.passage, best.sentence_scores, ranking.question)
     known = ranking.known >= KNOWN_FROM
-    related = f"{best.passage.title.rstrip('.:?')}: {text}" if RELATED_FROM <= ranking.known < KNOWN_FROM else ""
+    title = best.passage.title.rstrip(".:?")
+    related = text if text.startswith(title) else f"{title}: {text}"
     passages = tuple(ScoredPassage(each.passage, each.share) for each in ranking.passages[:MOST_PASSAGES])
-    return Found(ranking.known, text if known else "", passages, ranking.question.text, related)
+    is_near = RELATED_FROM <= ranking.known < KNOWN_FROM
+    return Found(ranking.known, text if known else "", passages, ranking.question.text, related if is_near else "")

@@ -150,8 +150,8 @@ def _read_list(reader: _Reader, position: int) -> int:
         if token.type == "inline":
             text = _plain(token)
             around = [*around[: depth - 1], text.rstrip(".:;,")]
-            if text and not text.endswith(":"):
-                spoken = closed(": ".join((*around[:-1], text)))
+            spoken = closed(": ".join((*around[:-1], text)))
+            if spoken and not text.endswith(":"):
                 reader.add(Sentence(spoken, Kind.ITEM, _line(token), lead))
         elif token.type in _LEFT_OUT:
             reader.warn(_line(token), f"{_LEFT_OUT[token.type]} is not read: write it as plain text if callers should hear it.")

@@ -70,7 +70,7 @@ class MiniLM:
         return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
 
     def _encodings(self, texts: Sequence[str]) -> list[Encoding]:
-        return list(self._tokenizer.encode_batch(list(texts)))
+        return [self._tokenizer.encode(text) for text in texts]  # a batch would start threads of its own
 
     def _passes(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], list[Floats]]]:
         """Hidden states of the last layer: the members of each pass, and the states of each member's tokens."""

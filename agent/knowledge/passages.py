@@ -71,8 +71,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """A folder as read. `digest` changes when any text that was read changes."""
+    """A folder as read."""
 
     passages: tuple[Passage, ...]
     findings: tuple[Finding, ...]
-    digest: str

@@ -4,12 +4,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from agent.knowledge.vocabulary import Vocabulary, runs
 from agent.knowledge.words import ASKING_WORDS, LIGHT_WORDS, stem, words
 
 LONGEST_QUESTION = 60
 """Words of a question that are used: the last ones, as a caller comes to the point at the end."""
+MOST_CHARACTERS = 600
+"""And so many characters of these."""
 MOST_WORDS = 10
 MOST_PHRASES = 6
 
@@ -65,8 +68,9 @@ _GIVES = {
 
 _ADDRESS = re.compile(r"\b\d+[A-Z]? (?:[A-Z][a-z]+ ){1,3}|\b(?:[A-Z][a-z]+ ){1,2}(?:Street|Road|Avenue|Lane|Square|Boulevard)\b")
 _OUR_PLACE = re.compile(
-    r"\b(?:address|where we|where to find|location|find us|how to get|directions|contact|we are (?:at|on|in)|is (?:at|located))\b",
-    re.I,
+    r"\b(?:address|where we|where to find|location|find us|how to get|directions|contact"
+    r"|we are (?:at|on|in)|is (?:at|located))\b",
+    re.IGNORECASE,
 )
 _OF_THE_BUSINESS = frozenset(
     ["address", "located", "location", "street", "place", "exactly", "based", "office", "building", "email", "number"]
@@ -105,14 +109,13 @@ class Question:
 
 def take_apart(text: str, vocabulary: Vocabulary) -> Question:
     """Pure; any text is a question, an empty one too."""
-    text = " ".join(text.split()[-LONGEST_QUESTION:])
+    text = bounded(text)
     spelled = words(text)
     matter = [word for word in spelled if word not in LIGHT_WORDS]
     parts = [[word for word in run if word not in ASKING_WORDS and word[0].isalpha()] for run in runs(text)]
-    content = (_once([word for part in parts for word in part]) or _once([word for word in matter if word.isalpha()]))[
-        :MOST_WORDS
-    ]
-    before = dict(zip(reversed(spelled), [*reversed(spelled[:-1]), ""], strict=True))
+    content = _once([word for part in parts for word in part]) or _once([word for word in matter if word.isalpha()])
+    content = content[:MOST_WORDS]
+    before = {word: previous for previous, word in reversed([*pairwise(("", *spelled))])}
     return Question(
         text=text,
         keywords=" ".join(matter) or text,
@@ -123,6 +126,11 @@ def take_apart(text: str, vocabulary: Vocabulary) -> Question:
         phrases=_once([" ".join(part) for part in parts if part])[:MOST_PHRASES],
         matter=_once([stem(word) for word in matter]),
     )
+
+
+def bounded(text: str) -> str:
+    """The end of a text, as much as is used of a question."""
+    return " ".join(text[-8 * MOST_CHARACTERS :].split()[-LONGEST_QUESTION:])[-MOST_CHARACTERS:]
 
 
 def gives(kind: Wanted, text: str) -> bool:

@@ -11,7 +11,7 @@ from agent.knowledge.features import FEATURES, Candidates, candidates
 from agent.knowledge.hearing import mend
 from agent.knowledge.index import Index
 from agent.knowledge.passages import Passage
-from agent.knowledge.question import Question, take_apart
+from agent.knowledge.question import Question, bounded, take_apart
 from agent.knowledge.sight import see
 
 MOST_MARGIN = 3.0
@@ -39,7 +39,7 @@ class Ranking:
 
 def search(text: str, index: Index, encoder: Encoder, scale: Floats) -> Ranking:
     """The nearest passages, best first. `scale` is `thing_scale(encoder)`."""
-    question = take_apart(mend(text, index.vocabulary, encoder), index.vocabulary)
+    question = take_apart(mend(bounded(text), index.vocabulary, encoder), index.vocabulary)
     found = candidates(see(question, index, encoder, scale), index)
     scores = rank_scores(found)
     shares = np.exp(scores - scores.max())

@@ -24,9 +24,10 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def closed(text: str) -> str:
-    """The text with a full stop unless it ends a sentence already."""
+    """The text with a full stop unless it ends a sentence already; empty when there is nothing but marks to close."""
     stripped = text.rstrip(" ,;:")
-    return stripped if not stripped or stripped[-1] in ".!?" else stripped + "."
+    ends = not stripped or stripped.rstrip("\"')]")[-1:] in (".", "!", "?")
+    return stripped if ends else f"{stripped}."
 
 
 def _bounded(sentence: str) -> Iterator[str]:
@@ -34,7 +35,6 @@ def _bounded(sentence: str) -> Iterator[str]:
         cuts = [match.end() for match in _CLAUSE.finditer(sentence, SENTENCE_CHARACTERS // 2, SENTENCE_CHARACTERS)]
         space = sentence.rfind(" ", SENTENCE_CHARACTERS // 2, SENTENCE_CHARACTERS)
         cut = cuts[-1] if cuts else space if space > 0 else SENTENCE_CHARACTERS
-        yield closed(sentence[:cut].strip())
+        yield from filter(None, [closed(sentence[:cut].strip())])
         sentence = sentence[cut:].strip()
-    if sentence:
-        yield closed(sentence)
+    yield from filter(None, [closed(sentence)])

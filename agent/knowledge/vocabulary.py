@@ -18,6 +18,7 @@ MOST_TERMS = 20_000
 """Of more, the ones that come first are kept: one vector each."""
 
 _PIECE = re.compile(r"[A-Za-z0-9$'’]+(?:[.:,]\d+)*|[^\sA-Za-z0-9$'’-]")
+_TITLE = re.compile(r"\b(dr|mrs?|ms|st)\.", re.IGNORECASE)
 _CAPITAL = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][a-z]+")
 _CALENDAR = (
     "(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September|October|November"
@@ -88,7 +89,7 @@ def runs(text: str) -> list[list[str]]:
     """Stretches of words that carry matter, as a phrase keeps them together: "the root canal of a molar" has two."""
     found: list[list[str]] = []
     open_run = False
-    for piece in _PIECE.findall(text):
+    for piece in _PIECE.findall(_TITLE.sub(r"\1", text)):
         matter = [word for word in words(piece) if word not in LIGHT_WORDS]
         if matter and open_run:
             found[-1].extend(matter)

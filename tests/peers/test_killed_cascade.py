@@ -28,7 +28,7 @@ KILLS = 20
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic" / "knowledge"
 NAME, BOOK, PRICE, NEWS, RECALL = (
     "Hello, my name is Anna Miller.",
-    "Please book an appointment for Tuesday.",
+    "I would like to book an appointment for Tuesday, please.",
     "And what does a crown cost?",
     "Is it done yet?",
     "What is my name?",

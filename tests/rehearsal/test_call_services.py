@@ -237,22 +237,22 @@ async def test_lost_ears_are_a_counted_fault_and_the_call_goes_on(does: str, fau
 class MortalEars:
     """Ears whose first session dies with its fifth unit, and which open again after `failures` attempts."""
 
-    def __init__(self, failures: int) -> None:
-        self._failures = failures
+    def __init__(self, failures: int, final: bool = True) -> None:
+        self._failures, self._final = failures, final
         self.sessions: list[MortalEarsSession] = []
 
     async def open(self, brief: Brief) -> "MortalEarsSession":
         if self.sessions and self._failures:
             self._failures -= 1
             raise Gone("no worker")
-        self.sessions.append(MortalEarsSession(5 if not self.sessions else 1_000))
+        self.sessions.append(MortalEarsSession(5 if not self.sessions else 1_000, self._final))
         return self.sessions[-1]
 
 
 class MortalEarsSession:
-    def __init__(self, lives: int) -> None:
+    def __init__(self, lives: int, final: bool) -> None:
         self.units: list[Unit] = []
-        self._lives = lives
+        self._lives, self._final = lives, final
         self._fed = asyncio.Event()
 
     async def feed(self, unit: Unit) -> None:
@@ -263,7 +263,7 @@ class MortalEarsSession:
 
     async def evidence(self) -> AsyncIterator[Transcript | TurnProbability]:
         await self._fed.wait()
-        yield Transcript(self.units[0].covers, f"words of {self._lives}", True, 0.9)
+        yield Transcript(self.units[0].covers, f"words of {self._lives}", self._final, 0.9)
         await asyncio.Event().wait()
 
     async def close(self) -> None:
@@ -276,10 +276,21 @@ async def test_lost_ears_are_opened_again_and_given_what_was_said_meanwhile() ->
         await stage.wait(5_000)
         first, second = ears.sessions
         assert [one.text for one in stage.told(Transcript)] == ["words of 5", "words of 1000"]
-        assert second.units[0].covers.from_us == first.units[-1].covers.to_us + first.units[0].covers.to_us
+        # Its first transcript was final: what lay behind it is not read again, and the units after it are.
+        assert second.units[0].covers.from_us == first.units[0].covers.to_us
         assert [unit.covers.from_us for unit in second.units[1:]] == [unit.covers.to_us for unit in second.units[:-1]]
         assert stage.call.t - second.units[-1].covers.to_us < 300_000
         assert [one.detail for one in stage.told(FaultReported)] == ["ears are lost: the worker was killed"]
+
+
+async def test_a_turn_under_way_is_given_to_the_new_ears_from_its_beginning() -> None:
+    ears = MortalEars(failures=8, final=False)
+    async with staged(scripted(), parts=lambda parts: replace(parts, ears=ears)) as stage:
+        await stage.wait(5_000)
+        first, second = ears.sessions
+        assert len(first.units) == 5
+        assert second.units[0].covers.from_us == first.units[0].covers.from_us
+        assert [unit.covers.from_us for unit in second.units[1:]] == [unit.covers.to_us for unit in second.units[:-1]]
 
 
 async def test_ears_that_do_not_come_back_in_time_are_given_up() -> None:
