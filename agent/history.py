@@ -67,6 +67,7 @@ class History:
                 self._ended(ended)
             case DelegationCreated(work_id=work_id):
                 self._pending[work_id] = UNNAMED
+                self._unanswered = ""  # it is being done: a new session must not do it again
             case WorkChanged(work_id=work_id, headline=headline) if headline and work_id in self._pending:
                 self._pending[work_id] = headline
             case WorkEnded(work_id=work_id):

@@ -12,6 +12,9 @@ MOST_WORDS = 35
 MOST_SENTENCES = 3
 NEAR = 3.0
 """Sentences this close behind the best one, on the logarithmic scale of the ranking, are told as well."""
+SHORT_PASSAGE = 25
+"""A passage of so few words is told as a whole, unless a sentence is `FAR` behind: leaving out costs more than it saves."""
+FAR = 6.0
 
 _LEANS_BACK = re.compile(
     r"(?:it|its|they|them|their|he|she|his|her|this|these|that|those|then|there|with that|one|another|later|otherwise"
@@ -53,8 +56,9 @@ def _chosen(passage: Passage, scores: Sequence[float], best: int) -> list[int]:
         add(best - 1)
     if best + 1 < len(scores) and _limits(passage, best):
         add(best + 1)
+    reach = FAR if len(passage.text.split()) <= SHORT_PASSAGE and passage.sentences[best].kind is Kind.PROSE else NEAR
     for position in sorted(range(len(scores)), key=lambda each: -scores[each]):
-        if scores[position] >= scores[best] - NEAR:
+        if scores[position] >= scores[best] - reach:
             add(position)
     return sorted(chosen)
 

@@ -137,7 +137,7 @@ def _text(file: _File, findings: list[Finding]) -> str | None:
     if problem:
         findings.append(Finding(Severity.ERROR, str(file.name), 0, problem))
         return None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def _problem(data: bytes, text: str) -> str:

@@ -13,7 +13,7 @@ from agent.knowledge.encoder import Encoder
 from agent.knowledge.fitted import KNOWN_FROM, RELATED_FROM
 from agent.knowledge.index import Index, build, default_cache_folder
 from agent.knowledge.passages import Finding, Passage, Severity
-from agent.knowledge.question import bounded
+from agent.knowledge.question import Wanted, bounded, gives
 from agent.knowledge.search import Ranking, search
 from agent.knowledge.sight import thing_scale
 
@@ -119,9 +119,11 @@ class Knowledge:
 def _found(ranking: Ranking) -> Found:
     best = ranking.passages[0]
     text = compose(best.passage, best.sentence_scores, ranking.question)
-    known = ranking.known >= KNOWN_FROM
+    known = ranking.known
+    if ranking.question.asks_a_price and not gives(Wanted.AMOUNT, text):
+        known = min(known, RELATED_FROM)
+    is_known, is_near = known >= KNOWN_FROM, RELATED_FROM <= known < KNOWN_FROM
     title = best.passage.title.rstrip(".:?")
     related = text if text.startswith(title) else f"{title}: {text}"
     passages = tuple(ScoredPassage(each.passage, each.share) for each in ranking.passages[:MOST_PASSAGES])
-    is_near = RELATED_FROM <= ranking.known < KNOWN_FROM
-    return Found(ranking.known, text if known else "", passages, ranking.question.text, related if is_near else "")
+    return Found(known, text if is_known else "", passages, ranking.question.text, related if is_near else "")

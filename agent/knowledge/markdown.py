@@ -60,6 +60,7 @@ class _Reader:
 
 def read_markdown(text: str, file: PurePosixPath) -> tuple[list[Passage], list[Finding]]:
     """Passages in the order of the text; text before any heading goes under the file's name. Never raises for any text."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     front_matter = _FRONT_MATTER.match(text)
     if front_matter:  # blank lines instead, so that line numbers stay true
         text = "\n" * front_matter.group().count("\n") + text[front_matter.end() :]

@@ -46,6 +46,10 @@ _ASKS = {
     ),
     Wanted.CONTACT: re.compile(r"\bnumber\b|\be-?mail\b|\b(?:call|reach|phone) you\b"),
 }
+_PRICE = re.compile(
+    r"\bhow (?:much (?:is|are|was|does|do|did|for|would|will|to|extra|more|money)|many dollars)\b|\bprice (?:of|for)\b"
+    r"|\bwhat(?:'s| is| are| does| do| would| will)\b.*\b(?:cost|price|charge|fee|rate)\b"
+)
 _UNITS = r"(?:minutes?|hours?|days?|weeks?|months?|years?)"
 _COUNTS = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half an?|an?)"
 _GIVES = {
@@ -95,6 +99,11 @@ class Question:
     phrases: tuple[str, ...]
     matter: tuple[str, ...]
     """Stems of all words that carry matter, the asking ones included."""
+
+    @property
+    def asks_a_price(self) -> bool:
+        """Whether nothing but an amount can answer it."""
+        return _PRICE.search(self.text.lower()) is not None
 
     @property
     def asks_where_we_are(self) -> bool:

@@ -72,6 +72,7 @@ def test_the_oldest_turns_are_forgotten() -> None:
         ([QUESTION, *answer(Outcome.STARVED, whole=False)], "When are you open?"),
         ([QUESTION, *answer(Outcome.FINISHED, role=Role.APOLOGY)], "When are you open?"),
         ([QUESTION, *answer(Outcome.FINISHED), QUESTION], "When are you open?"),
+        ([QUESTION, DelegationCreated("w1", "d1", 0, 40), *answer(Outcome.STARVED, whole=False)], ""),  # it is being done
     ],
 )
 def test_a_turn_is_unanswered_until_an_answer_was_sent_to_its_end(events: list[Event], unanswered: str) -> None:

@@ -30,7 +30,7 @@ NAME, BOOK, PRICE, NEWS, RECALL = (
     "Hello, my name is Anna Miller.",
     "I would like to book an appointment for Tuesday, please.",
     "And what does a crown cost?",
-    "Is it done yet?",
+    "What about my appointment?",
     "What is my name?",
 )
 EARLIEST_US, LATEST_US = 200_000, 16_000_000

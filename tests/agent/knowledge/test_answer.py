@@ -47,6 +47,13 @@ def test_an_exception_is_told_with_its_rule() -> None:
     assert told(text, "are you open", 0, FAR, FAR) == "We are open daily. But not on Monday."
 
 
+def test_a_short_passage_is_told_whole_and_a_longer_one_is_not() -> None:
+    short = "# Booking\n\nCall us or write. We take no bookings by text."
+    assert told(short, "how do I book", -4, 0) == "Call us or write. We take no bookings by text."
+    longer = f"{short} {'Word ' * 20}end."
+    assert told(longer, "how do I book", -4, 0, FAR) == "We take no bookings by text."
+
+
 def test_a_sentence_that_leans_back_takes_the_one_before() -> None:
     text = "# Car\n\nA loan car is $20. It must be returned full.\n"
     assert told(text, "must it be full", FAR, 0) == "A loan car is $20. It must be returned full."

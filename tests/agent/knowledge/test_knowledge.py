@@ -56,6 +56,15 @@ def test_an_answer_comes_from_one_passage_alone(tmp_path: Path) -> None:
     assert [finding.severity for finding in knowledge.findings] == [Severity.WARNING]
 
 
+def test_a_price_that_is_not_there_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.knowledge.fitted.KNOWING_BASE", 100.0)  # all else speaks for it
+    (tmp_path / "a.md").write_text("# Ferry\n\nThe ferry leaves at nine.\n\n# Boat\n\nThe boat is $5.\n")
+    knowledge = Knowledge.load(tmp_path, FakeEncoder(), tmp_path / "cache")
+    assert knowledge.ask("when does the ferry leave", Dialogue()).answer == "The ferry leaves at nine."
+    assert knowledge.ask("how much is the boat", Dialogue()).answer == "The boat is $5."
+    assert not knowledge.ask("how much is the ferry", Dialogue()).is_known
+
+
 def test_threads_ask_at_once_and_get_what_one_gets(garage: Knowledge) -> None:
     questions = ["how much is an oil change", "where is the garage", "do you take cash", "are you open on sunday"] * 8
     alone = [garage.ask(question, Dialogue()) for question in questions]

@@ -147,7 +147,7 @@ def test_a_stretch_without_a_full_stop_is_bounded_and_complete() -> None:
 def test_no_text_breaks_the_reader(text: str) -> None:
     passages, findings = read(text)
     assert len({passage.id for passage in passages}) == len(passages)
-    lines = text.count("\n") + 1
+    lines = text.count("\n") + text.count("\r") + 1
     for passage in passages:
         assert passage.sentences
         assert all(sentence.text.strip() and 1 <= sentence.line <= lines for sentence in passage.sentences)

@@ -141,6 +141,22 @@ def test_kinds_of_answers_are_seen(kind: Wanted, yes: str, no: str) -> None:
     assert not gives(kind, no)
 
 
+@pytest.mark.parametrize(
+    ("text", "priced"),
+    [
+        ("How much is a crown?", True),
+        ("what does the ferry cost", True),
+        ("What's your fee for a will", True),
+        ("the price of gel nails", True),
+        ("how much notice do you need", False),
+        ("how can I pay", False),
+        ("what happens if it snows", False),
+    ],
+)
+def test_what_only_an_amount_can_answer(text: str, priced: bool, vocabulary: Vocabulary) -> None:
+    assert take_apart(text, vocabulary).asks_a_price is priced
+
+
 def test_phrases_stop_at_words_without_matter() -> None:
     assert list(phrases("the root canal of a molar")) == ["root", "root canal", "canal", "molar"]
 
