@@ -4,9 +4,6 @@ import asyncio
 import functools
 import inspect
 import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: threads of its own only get in the way of each other
-
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any

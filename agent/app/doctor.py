@@ -15,7 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.clock import LoopClock
+from agent.errors import Refused
 from agent.ticker import Ticker
+from agent.weights.catalogue import MODELS
+from agent.weights.store import State, models_folder, remedy, state_of
 
 PYTHONS = ((3, 11), (3, 13))
 PACE_S = 2.0
@@ -45,7 +48,7 @@ class _Idle:
 def run(console: Console, calls_dir: Path) -> bool:
     """Print what was found; True when all is well."""
     good = True
-    for look in (_python, _packages, _codec, lambda: _disk(calls_dir), _pace):
+    for look in (_python, _packages, _codec, _models, lambda: _disk(calls_dir), _pace):
         for finding in look():
             good = good and finding.good
             mark = Text("✓", style="green") if finding.good else Text("✗", style="bold red")
@@ -87,6 +90,18 @@ def _codec() -> Iterator[Finding]:
         f"PyAV {av.__version__} with libopus" if good else f"PyAV {av.__version__} has no libopus",
         "install the av wheel",
     )
+
+
+def _models() -> Iterator[Finding]:
+    """Only looked at, not read: that is what `venus models verify` does."""
+    try:
+        wrong = {model: state for model in MODELS if model.group != "extra" and (state := state_of(model)) is not State.INSTALLED}
+        folder = str(models_folder())
+    except Refused as error:
+        yield Finding("models", False, "where they are is not known", str(error))
+        return
+    seen = ", ".join(f"{model.name} {state}" for model, state in wrong.items()) or f"all there, in {folder}"
+    yield Finding("models", not wrong, seen, ", ".join(dict.fromkeys(remedy(model) for model in wrong)))
 
 
 def _disk(calls_dir: Path) -> Iterator[Finding]:

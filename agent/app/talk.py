@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -31,12 +32,20 @@ from agent.mind.wording import in_clauses
 from agent.record.inline import InlineRecorder
 from agent.tasks import install_task_factory
 from agent.ticker import Ticker
-from agent.timeline.events import FaultReported, FrontendLost, SpeechArrived, Transcript, UtteranceStarted, VoiceStarted
+from agent.timeline.events import (
+    FaultReported,
+    FrontendLost,
+    SpeechArrived,
+    Transcript,
+    UtteranceEnded,
+    UtteranceStarted,
+    VoiceStarted,
+)
 from agent.timeline.kinds import EndReason
 from agent.timeline.log import Entry
 from agent.virtual import VirtualLoop
 from agent.voice_activity import SileroGate, SileroModel
-from agent.weights.store import model_file
+from agent.weights.store import check_model, model_file
 
 RATE_HZ = 16_000
 BEGINS_MS = 300
@@ -44,6 +53,8 @@ QUIET_US = 3_000_000
 """A conversation in which nothing has happened for so long is over."""
 LONGEST_TEXT = 2_000
 """Characters of one turn."""
+BESIDE = 7
+"""Columns before what is said, for who says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +96,11 @@ def _typed(console: Console, models: Models, texts: list[str]) -> Pcm:
     memory, sounds = Memory(), [np.zeros(0, np.int16)]
     for text in texts or _lines(console):
         if len(text) > LONGEST_TEXT:
-            raise Refused(f"a turn of {len(text)} characters: give at most {LONGEST_TEXT}")
+            too_long = f"a turn of {len(text)} characters: give at most {LONGEST_TEXT}"
+            if texts or not console.is_terminal:
+                raise Refused(too_long)
+            console.print(Text(f"       {too_long}", style="yellow"))  # whoever types goes on
+            continue
         if texts:
             _say(console, "you", text)
         began_us = stopwatch_us()
@@ -105,7 +120,11 @@ def _lines(console: Console) -> Iterator[str]:
     while True:
         try:
             text = console.input(Text("  you  ", style="bold cyan")) if console.is_terminal else input()
-        except EOFError:
+        except (EOFError, KeyboardInterrupt) as end:
+            if console.is_terminal:
+                console.print()  # the prompt's line ends here, not in the shell's prompt
+            if isinstance(end, KeyboardInterrupt):
+                raise
             return
         if not text.strip():
             return
@@ -114,7 +133,11 @@ def _lines(console: Console) -> Iterator[str]:
 
 def _say(console: Console, who: str, text: str, note: str = "") -> None:
     colour = "cyan" if who == "you" else "magenta"
-    console.print(Text.assemble((f"{who:>5}  ", f"bold {colour}"), plain(text), (f"   {plain(note)}" if note else "", "dim")))
+    said, room = plain(text), max(console.width - BESIDE, 20)
+    between = "   " if cell_len(said) + cell_len(note) + 3 <= room else "\n"
+    beside = Text.assemble(said, (f"{between}{plain(note)}" if note else "", "dim"))
+    for place, line in enumerate(beside.wrap(console, room)):  # under one another, not under who said it
+        console.print(Text.assemble((f"{who if place == 0 else '':>5}  ", f"bold {colour}"), line))
 
 
 # --- sound ------------------------------------------------------------------------------------------------------------------
@@ -127,25 +150,28 @@ class _Listener:
     console: Console
     last_us: int = 0
     heard_us: int = 0
-    words: list[str] = field(default_factory=list)
-    whole: bool = True
+    waited_us: dict[str, int] = field(default_factory=dict)
+    quiet: bool = True
+    """Nothing was understood or said."""
 
     def learn(self, entry: Entry) -> None:
         match entry.event:
             case VoiceStarted():
                 self.last_us = entry.t
-            case Transcript(final=True, text=text, covers=covers):
-                self.last_us, self.heard_us = entry.t, covers.to_us
+            case Transcript(final=True, text=text, covers=covers) if text.strip():
+                self.last_us, self.heard_us, self.quiet = entry.t, covers.to_us, False
                 _say(self.console, "you", text)
-            case SpeechArrived(text=text, final=final):
+            case SpeechArrived():
                 self.last_us = entry.t
-                self.words.append(text)
-                if final:
-                    _say(self.console, "agent", " ".join(self.words))
-                    self.words.clear()
-            case UtteranceStarted():
-                waited = f"{(entry.t - self.heard_us) / 1e6:.2f} s after the caller's last sound"
-                self.console.print(Text(f"       speaks {waited}", style="dim"))
+            case UtteranceStarted(utterance_id=utterance_id):
+                if self.heard_us:
+                    self.waited_us[utterance_id] = entry.t - self.heard_us
+            case UtteranceEnded(utterance_id=utterance_id, text_sent=said, text_unsent=unsaid):
+                self.last_us, self.quiet = entry.t, False
+                never_said = f" ‹never said: {unsaid}›" if unsaid else ""
+                waited_us = self.waited_us.pop(utterance_id, None)
+                note = "" if waited_us is None else f"{waited_us / 1e6:.2f} s after the caller's last sound"
+                _say(self.console, "agent", (said + never_said).strip(), note)
             case FaultReported(detail=detail) | FrontendLost(reason=detail):
                 self.console.print(Text(f"  {plain(detail)}", style="red"))
 
@@ -161,6 +187,7 @@ def _sound(console: Console, models: Models, options: TalkOptions, samples: int)
             "caller": {"says": [{"after": "answered", "delay_ms": BEGINS_MS, "wav": str(options.wav)}]},
         }
     )
+    check_model("silero-vad")
     gate = SileroModel(model_file("silero-vad", "silero_vad.onnx").parent)
     listener = _Listener(console)
     heard: list[Pcm] = []
@@ -188,6 +215,8 @@ def _sound(console: Console, models: Models, options: TalkOptions, samples: int)
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(main())
+    if listener.quiet:
+        console.print(Text("  no speech was heard in it, and nothing was said", style="yellow"))
     if options.record:
         console.print(Text.assemble(("record ", "dim"), str(options.record)))
     return trimmed(np.concatenate(heard)) if heard else np.zeros(0, np.int16)

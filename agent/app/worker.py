@@ -80,6 +80,8 @@ def worker(
         if listen or script or knowledge or slots != "auto":
             raise typer.BadParameter(f"options of a worker to be started do not go with {context.invoked_subcommand}")
         return
+    if script and knowledge:
+        raise typer.BadParameter("give one of --script and --knowledge: a scripted agent knows its script")
     end_with_supervisor()
     wanted = _slots(slots)
     hosted = _scripted(script) if script else _embedded(knowledge)

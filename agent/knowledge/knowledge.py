@@ -10,6 +10,7 @@ from agent.knowledge.answer import compose
 from agent.knowledge.dialogue import Dialogue
 from agent.knowledge.documents import Signature, read_folder, signature
 from agent.knowledge.encoder import Encoder
+from agent.knowledge.everyday import plainly
 from agent.knowledge.fitted import KNOWN_FROM, RELATED_FROM
 from agent.knowledge.index import Index, build, default_cache_folder
 from agent.knowledge.passages import Finding, Passage, Severity
@@ -88,6 +89,7 @@ class Knowledge:
     def ask(self, question: str, dialogue: Dialogue) -> Found:
         """Blocking, 10 to 40 ms of one processor. Any text is a question; the dialogue is read, not changed."""
         index = self._index
+        question = plainly(question)
         completed = dialogue.complete(question)
         ranking = search(completed, index, self._encoder, self._scale)
         if ranking.known < KNOWN_FROM and completed != bounded(question):  # the rules may have seen a gap where there is none

@@ -36,10 +36,10 @@ class Figure:
 
 
 def duration(us: int) -> str:
-    """A length of time as a person says it: "740 ms", "14 s", "2 min 14 s", "1 h 3 min"."""
+    """A length of time as a person says it, to the nearest second: "740 ms", "14 s", "2 min 14 s", "1 h 3 min"."""
     if us < 1_000_000:
         return f"{us // 1000} ms"
-    seconds = us // 1_000_000
+    seconds = (us + 500_000) // 1_000_000
     if seconds < 60:
         return f"{seconds} s"
     minutes, seconds = divmod(seconds, 60)

@@ -210,7 +210,8 @@ def _truth(seen: Seen) -> Iterator[FigureRow]:
         unsure = sum(1 for question, asked in known if right(question, asked.answer) and hedged(asked.answer))
         silent = sum(1 for question, asked in known if not right(question, asked.answer) and honest(asked.answer))
         note = f"{len(known)} questions of the half written from the documents alone; not right: {' '.join(wrong)}"
-        note += f" ({silent} of them an honest “I do not know” or “I am not sure”); of the right ones {unsure} behind an “I am not sure”"
+        note += f" ({silent} of them “I do not have that” or “I am not sure”); "
+        note += f"of the right ones {unsure} behind an “I am not sure”"
         share = round(100 * (1 - len(wrong) / len(known)), 1)
         yield FigureRow("answers_right_pct", share, "%", 90, at_most=False, note=note)
     if unknown:
@@ -218,8 +219,8 @@ def _truth(seen: Seen) -> Iterator[FigureRow]:
         said = [(question.id, asked.answer) for question, asked in unknown if not honest(asked.answer)]
         misleading = [name for name, answer in said if re.search(r"\$\d|\d (am|pm)\b|\d:\d\d", answer)]
         invented = [name for name, answer in said if not _from_documents(answer)]
-        note = f"{len(unknown)} questions outside the documents, {unsure} of them told the nearest passage behind an “I am not sure”, "
-        note += "the others “I do not have that information”; answered all the same: "
+        note = f"{len(unknown)} questions outside the documents, {unsure} of them told the nearest passage behind an “I am not "
+        note += "sure”, the others “I do not have that information”; answered all the same: "
         note += f"{' '.join(name for name, _ in said) or 'none'}; "
         note += f"with a price or an hour that is about something else: {len(misleading)}; invented: {len(invented)}"
         share = round(100 * (1 - len(said) / len(unknown)), 1)

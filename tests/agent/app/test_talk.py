@@ -42,8 +42,9 @@ def _models() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_model_is_loaded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(talk, "load_models", _loaded)
+    monkeypatch.setattr("agent.app.cli.console.width", 1_000)  # what is said stays on one line
 
 
 def venus(*arguments: str | Path, typed: str = "") -> str:
@@ -109,12 +110,22 @@ def test_a_recording_makes_a_call_whose_record_replays_byte_for_byte(recording: 
     (answer,) = lines(told, "agent")
     assert "Friday" in heard
     assert CLOSES.says[0][0] in answer
-    assert re.search(r"speaks \d+\.\d\d s after the caller's last sound", told)
+    assert re.search(r"   \d+\.\d\d s after the caller's last sound$", answer)
     assert "Friday" in understood(load_wav(out, talk.RATE_HZ))
     (record,) = calls.iterdir()
     assert (record / "report.html").is_file()
     assert "evidence.voice_paused" in (record / "timeline.jsonl").read_text()
     assert "every derived event came out again, byte for byte" in venus("replay", record, "--strict")
+
+
+def test_a_recording_without_speech_is_answered_by_nothing(tmp_path: Path) -> None:
+    silence, out = tmp_path / "silence.wav", tmp_path / "answer.wav"
+    talk.write_wav(silence, np.zeros(talk.RATE_HZ, np.int16), talk.RATE_HZ)
+    told = venus("talk", "--wav", silence, "--out", out)
+    assert "no speech was heard in it, and nothing was said" in told
+    assert lines(told, "you") == lines(told, "agent") == []
+    with wave.open(str(out)) as file:
+        assert file.getnframes() == 0
 
 
 def test_what_cannot_be_used_is_refused_in_one_sentence(recording: Path, tmp_path: Path) -> None:

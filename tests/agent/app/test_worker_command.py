@@ -127,6 +127,12 @@ def test_options_of_a_worker_do_not_go_with_a_question_to_one(script: str) -> No
     assert "do not go with health" in done.output
 
 
+def test_a_scripted_agent_is_given_no_documents(script: str) -> None:
+    done = CliRunner().invoke(app, ["worker", "--script", script, "--knowledge", "documents"])
+    assert done.exit_code == 2
+    assert "give one of --script and --knowledge" in done.output
+
+
 def test_auto_is_what_the_speed_test_gives_and_the_log_says_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
     monkeypatch.setattr(command, "_cpu_max", lambda: "200000 100000")

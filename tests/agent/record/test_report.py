@@ -300,6 +300,8 @@ def test_a_partial_reading_gives_way_to_the_final_one(story: Story) -> None:
         (0, "0 ms"),
         (999_999, "999 ms"),
         (14_000_000, "14 s"),
+        (14_980_000, "15 s"),
+        (59_600_000, "1 min"),
         (134_000_000, "2 min 14 s"),
         (120_000_000, "2 min"),
         (3_780_000_000, "1 h 3 min"),
@@ -320,7 +322,7 @@ def test_every_end_has_a_sentence(reason: kinds.EndReason) -> None:
 
 def test_ends_before_the_answer_and_calls_of_ours() -> None:
     story = tell(busy_call().entries())
-    assert ending(story) == "The caller hung up after 1 min 2 s."
+    assert ending(story) == "The caller hung up after 1 min 3 s."
     story.ended = ev.CallEnded(kinds.EndReason.CALLER_HUNG_UP, "", 0)
     assert ending(story) == "The caller hung up before it was answered."
     story.ended = ev.CallEnded(kinds.EndReason.NOT_ANSWERED, "", 0)
