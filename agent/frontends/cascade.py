@@ -5,7 +5,8 @@ clause. If the turn is over, that sound is there; if the caller goes on, it is t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,11 +20,13 @@ from agent.frontends.base import (
     FrontendInfo,
     Listening,
     MessageKind,
+    PastTurn,
     Speech,
     Step,
     Unit,
 )
 from agent.frontends.outbox import Outbox
+from agent.frontends.replies import Replies, Reply, joined
 from agent.frontends.unit_order import UnitOrder
 from agent.logs import get_logger
 from agent.mind.chat import is_backchannel
@@ -44,8 +47,6 @@ WAITING_STEPS = 256
 """Steps that may wait for the reader; beyond it `feed` waits."""
 WORTH_GUESSING = 0.3
 """A turn less probably over than this is not answered ahead of time."""
-BARELY_HEARD_US = 700_000
-"""An answer of which less was sent when the caller took the floor was none: the turn goes on."""
 REMEMBERED = 64
 """Messages whose ids are kept, so that the same one twice is one message."""
 
@@ -66,7 +67,7 @@ class _Prepared:
 
     decision: Decision
     sound: Rendered | None
-    rest: AsyncIterator[Clause]
+    rest: AsyncGenerator[Clause, None]
 
 
 _Prepare = Callable[[], Coroutine[Any, Any, _Prepared]]
@@ -74,20 +75,12 @@ _Prepare = Callable[[], Coroutine[Any, Any, _Prepared]]
 
 @dataclass(slots=True)
 class _Guess:
-    """An answer under way; `text` and `confidence` are what it is an answer to."""
+    """An answer under way to the turn `text`, and what was remembered when it was begun."""
 
     text: str
+    turns: tuple[PastTurn, ...]
+    pending: tuple[str, ...]
     task: "asyncio.Task[_Prepared]"
-
-
-@dataclass(slots=True)
-class _Reply:
-    """The utterance being spoken, and the turn it answers."""
-
-    utterance_id: str
-    turn: str
-    task: asyncio.Task[None]
-    sent_us: int = 0
 
 
 class CascadeSession:
@@ -108,7 +101,7 @@ class CascadeSession:
         self._open = brief.unanswered
         self._over_ours = False
         self._guess: _Guess | None = None
-        self._reply: _Reply | None = None
+        self._replies = Replies()
         self._told: dict[str, None] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -120,6 +113,9 @@ class CascadeSession:
         self._covers = unit.covers
         if unit.said:
             self._memory.said(unit.said)
+        if self._open:
+            self._open, turn = "", self._open
+            self._speak(turn, lambda: self._prepare(turn, 1.0), Cause(turn=self._turns))
         for evidence in unit.evidence:
             match evidence:
                 case Transcript(final=True):
@@ -133,9 +129,6 @@ class CascadeSession:
                     self._forget_guess()
                 case VoiceContinued():
                     self._forget_guess()
-        if self._open:
-            self._open, turn = "", self._open
-            self._speak(turn, lambda: self._prepare(turn, 1.0), Cause(turn=self._turns))
         self._outbox.put((Listening(unit.covers),))
 
     async def steps(self) -> AsyncIterator[Step]:
@@ -149,23 +142,18 @@ class CascadeSession:
         self._told[message.attempt_id] = None
         while len(self._told) > REMEMBERED:
             del self._told[next(iter(self._told))]
-        self._memory.pending = self._memory.pending[1:]
+        self._memory.one_is_done()
         self._speak("", lambda: self._tell(message.text), Cause(attempt_id=message.attempt_id))
 
     async def yield_floor(self, at_us: int, epoch: int) -> None:
         self._outbox.check()
         self._epoch = max(self._epoch, epoch)
-        reply, self._reply = self._reply, None
-        if reply is None:
-            return
-        reply.task.cancel()
-        if reply.sent_us < BARELY_HEARD_US:
-            self._unfinished = reply.turn
+        self._over_ours = False  # what silenced us wants an answer, whatever it is
+        self._unfinished = self._replies.cut() or self._unfinished
 
     async def acknowledge(self, utterance_id: str, samples: int) -> None:
         self._outbox.check()
-        if self._reply and self._reply.utterance_id == utterance_id:
-            self._reply.sent_us = samples * 1_000_000 // self._parts.mouth.output_rate_hz
+        self._replies.sent(utterance_id, self._lasts_us(samples))
 
     async def close(self) -> None:
         self._end(None)
@@ -173,38 +161,44 @@ class CascadeSession:
     # --- a turn ---
 
     def _guess_at(self, heard: Transcript) -> None:
-        if self._guess and self._guess.text == heard.text:
+        whole = joined(self._unfinished, heard.text)
+        if self._guess and self._guess.text == whole:
             return
         self._forget_guess()
-        self._guess = _Guess(heard.text, self._spawn(self._prepare(self._whole(heard.text), heard.confidence)))
+        task = self._spawn(self._prepare(whole, heard.confidence))
+        self._guess = _Guess(whole, self._memory.turns, self._memory.pending, task)
 
     def _forget_guess(self) -> None:
-        if self._guess:
-            self._guess.task.cancel()
-        self._guess = None
-
-    def _whole(self, text: str) -> str:
-        """What was said together with what it goes on from."""
-        return f"{self._unfinished} {text}".strip()
+        guess, self._guess = self._guess, None
+        if guess is None:
+            return
+        if guess.task.done() and not _failed(guess.task):
+            self._spawn(_closed(guess.task.result().rest))
+        else:
+            guess.task.cancel()
 
     def _heard(self, text: str, confidence: float) -> None:
         """The caller's turn is over."""
-        guess, self._guess, self._partial = self._guess, None, None
+        self._partial = None
         self._turns += 1
         if self._over_ours and is_backchannel(text):
+            self._forget_guess()
             return
-        turn = self._whole(text)
-        self._unfinished = ""
-        if guess and guess.text == text and not _failed(guess.task):
-            task = guess.task
+        turn, self._unfinished = joined(self._unfinished, text), ""
+        if self._guess and self._fits(self._guess, turn):
+            task, self._guess = self._guess.task, None
             self._speak(turn, lambda: _awaited(task), Cause(turn=self._turns))
         else:
-            if guess:
-                guess.task.cancel()
+            self._forget_guess()
             self._speak(turn, lambda: self._prepare(turn, confidence), Cause(turn=self._turns))
 
+    def _fits(self, guess: _Guess, turn: str) -> bool:
+        """Whether it is what would be answered now: the same words, after the same conversation."""
+        same = guess.turns is self._memory.turns and guess.pending == self._memory.pending and self._replies.all_learned
+        return same and guess.text == turn and not _failed(guess.task)
+
     async def _prepare(self, turn: str, confidence: float) -> _Prepared:
-        memory = replace(self._memory)  # as it is now, for another thread to read
+        memory = self._memory.copy()  # as it is now, for another thread to read
         decision = await self._parts.compute.run(
             Kind.SEARCH, lambda _: self._parts.mind.decide(turn, confidence, memory), Urgency.ANSWER
         )
@@ -214,9 +208,12 @@ class CascadeSession:
         decision = Decision(Move.CHAT, spoken_result(text))
         return await self._begin(decision, self._parts.wording.clauses(decision, "", self._memory))
 
-    async def _begin(self, decision: Decision, clauses: AsyncIterator[Clause]) -> _Prepared:
-        first = await anext(clauses, None)
-        sound = await self._render(first, Urgency.ANSWER) if first else None
+    async def _begin(self, decision: Decision, clauses: AsyncGenerator[Clause, None]) -> _Prepared:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(aclosing(clauses))
+            first = await anext(clauses, None)
+            sound = await self._render(first, Urgency.ANSWER) if first else None
+            stack.pop_all()  # whoever speaks the rest closes it
         return _Prepared(decision, sound, clauses)
 
     async def _render(self, clause: Clause, urgency: Urgency) -> Rendered:
@@ -229,37 +226,53 @@ class CascadeSession:
 
     def _speak(self, turn: str, prepare: _Prepare, cause: Cause) -> None:
         self._utterances += 1
-        utterance_id = f"u{self._utterances}"
-        before = self._reply.task if self._reply else None
-        task = self._spawn(self._spoken(utterance_id, turn, prepare, cause, self._epoch, before))
-        self._reply = _Reply(utterance_id, turn, task)
+        before = self._replies.last
+        reply = Reply(f"u{self._utterances}", turn)
+        if not turn:
+            reply.learned.set()
+        self._replies.add(reply)
+        reply.task = self._spawn(self._spoken(reply, prepare, cause, self._epoch, before))
 
-    async def _spoken(
-        self,
-        utterance_id: str,
-        turn: str,
-        prepare: _Prepare,
-        cause: Cause,
-        epoch: int,
-        before: "asyncio.Task[None] | None",
-    ) -> None:
+    async def _spoken(self, reply: Reply, prepare: _Prepare, cause: Cause, epoch: int, before: Reply | None) -> None:
         """One utterance, clause by clause, after the one before it."""
-        answer = await prepare()
-        if before:
-            await asyncio.wait((before,))
-        if turn:
-            self._parts.mind.learn(turn, answer.decision, self._memory)
-        if answer.decision.move is Move.DELEGATE:
-            self._delegate(answer.decision.request)
-        if answer.sound is None:
-            return
-        pieces = _Pieces(utterance_id, epoch, cause, self._covers, self._parts.mouth.output_rate_hz)
+        try:
+            if before:
+                await before.learned.wait()  # the turn before is part of what this one is understood by
+            answer = await prepare()
+            async with aclosing(answer.rest):
+                if before and before.task:
+                    await asyncio.wait((before.task,))
+                self._learn(reply, answer.decision)
+                if answer.sound is not None:
+                    await self._say(reply, _Pieces(reply.utterance_id, epoch, cause, self._covers, self._rate_hz), answer)
+        finally:
+            reply.learned.set()
+
+    def _learn(self, reply: Reply, decision: Decision) -> None:
+        if reply.turn:
+            self._parts.mind.learn(reply.turn, decision, self._memory)
+        reply.learned.set()
+        if decision.move is Move.DELEGATE:
+            self._delegate(decision.request)
+            reply.turn = ""  # it is being done: who cuts us does not ask for it again
+
+    async def _say(self, reply: Reply, pieces: "_Pieces", answer: _Prepared) -> None:
         sound = answer.sound
+        assert sound is not None
         async for clause in answer.rest:
             await self._outbox.room()
             self._outbox.put((pieces.speech(sound),))
             sound = await self._render(clause, Urgency.AHEAD)
+        await self._outbox.room()
         self._outbox.put((replace(pieces.speech(sound), final=True),))
+        reply.whole_us = self._lasts_us(pieces.samples)
+
+    @property
+    def _rate_hz(self) -> int:
+        return self._parts.mouth.output_rate_hz
+
+    def _lasts_us(self, samples: int) -> int:
+        return samples * 1_000_000 // self._rate_hz
 
     def _delegate(self, request: str) -> None:
         self._delegations += 1
@@ -290,6 +303,7 @@ class CascadeSession:
         self._outbox.end(error)
         for task in tuple(self._tasks):
             task.cancel()
+        self._forget_guess()
 
 
 class _Pieces:
@@ -297,12 +311,12 @@ class _Pieces:
 
     def __init__(self, utterance_id: str, epoch: int, cause: Cause, covers: Span, rate_hz: int) -> None:
         self._utterance_id, self._epoch, self._cause, self._covers = utterance_id, epoch, cause, covers
-        self._rate_hz, self._samples = rate_hz, 0
+        self._rate_hz, self.samples = rate_hz, 0
 
     def speech(self, sound: Rendered) -> Speech:
         """The next piece."""
-        at_us = self._samples * 1_000_000 // self._rate_hz
-        self._samples += len(sound.pcm)
+        at_us = self.samples * 1_000_000 // self._rate_hz
+        self.samples += len(sound.pcm)
         words = tuple(Word(word.text, word.start_us + at_us, word.end_us + at_us) for word in sound.words)
         return Speech(
             self._covers, self._utterance_id, self._epoch, sound.text, sound.pcm, words, sound.alignment, cause=self._cause
@@ -311,6 +325,11 @@ class _Pieces:
 
 def _failed(task: "asyncio.Task[_Prepared]") -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
+
+
+async def _closed(clauses: AsyncGenerator[Clause, None]) -> None:
+    """Nobody speaks the rest: whatever makes it may stop."""
+    await clauses.aclose()
 
 
 async def _awaited(task: "asyncio.Task[_Prepared]") -> _Prepared:

@@ -4,7 +4,7 @@ A clause is spoken only if each of its numbers, days and months stands in the pa
 wrong with the model (it hangs, it dies in the middle of a word, it makes something up), the caller hears the passage itself.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from agent.errors import VenusError
@@ -47,7 +47,7 @@ class GroundedWording(Wording):
         self._llm = llm
         self.faults = 0
 
-    async def clauses(self, decision: Decision, turn: str, memory: Memory) -> AsyncIterator[Clause]:
+    async def clauses(self, decision: Decision, turn: str, memory: Memory) -> AsyncGenerator[Clause, None]:
         """The clauses of what is said, in order, each as soon as it is known and checked."""
         if decision.move is not Move.ANSWER or decision.found is None:
             async for clause in super().clauses(decision, turn, memory):

@@ -1,7 +1,7 @@
 """From a decision to clauses that can be spoken."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from agent.mind.memory import Memory
 from agent.mind.mind import Decision
@@ -21,15 +21,15 @@ def spoken_result(text: str) -> str:
 
 
 def in_clauses(text: str) -> list[Clause]:
-    """The clauses of a text that is there as a whole."""
+    """The clauses of a text that is there as a whole, without reserved tokens."""
     splitter = ClauseSplitter()
-    return [*splitter.push(text), *splitter.flush()]
+    return [*splitter.push(without_reserved(text)), *splitter.flush()]
 
 
 class Wording:
     """The words of decisions, as the mind gave them."""
 
-    async def clauses(self, decision: Decision, turn: str, memory: Memory) -> AsyncIterator[Clause]:
+    async def clauses(self, decision: Decision, turn: str, memory: Memory) -> AsyncGenerator[Clause, None]:
         """The clauses of what is said to `turn`, in order."""
         for clause in in_clauses(decision.text):
             yield clause

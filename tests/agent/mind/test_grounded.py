@@ -130,7 +130,7 @@ async def test_whoever_stops_listening_stops_the_model() -> None:
     model = Model("We open at nine on Saturday, ", "and ", None)
     clauses = GroundedWording(model).clauses(decision(), "When on Saturday?", Memory())
     assert (await anext(clauses)).text == "We open at nine on Saturday,"
-    await clauses.aclose()  # type: ignore[attr-defined]
+    await clauses.aclose()
     assert model.closed
 
 
