@@ -41,9 +41,9 @@ IN_CALLS = {"answer_p50_ms", "answer_p90_ms", "cut_off_pct", "answer_p90_ms_4cal
 KNOWLEDGE = Path(__file__).parents[2] / "examples" / "clinic" / "knowledge"
 ALONE = 104
 """Questions asked one call at a time; those left are asked four at once."""
-PROMPTS = 20
-STOCK = 40
-STOCK_PAUSES = 20
+PROMPTS = 12
+STOCK = 30
+STOCK_PAUSES = 12
 HUMAN = "human"
 
 Report = Callable[[str], None]
