@@ -254,6 +254,7 @@ class Playout:
     def _remove(self, utterance: Utterance, outcome: Outcome) -> Ended:
         if utterance is self.current:
             self._hold_at = None
+            self._fading = False
         self._queue.remove(utterance)
         self._gone.append(utterance.utterance_id)
         return Ended(utterance.utterance_id, outcome, utterance.sent)

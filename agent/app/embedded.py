@@ -10,7 +10,7 @@ from threading import Lock
 
 import numpy as np
 
-from agent.clock import LoopClock, stopwatch_us, thread_cpu_us
+from agent.clock import Clock, LoopClock, stopwatch_us, thread_cpu_us
 from agent.compute import Compute, Kind, ThreadCompute
 from agent.ears.embedded import EarModels, EmbeddedEars
 from agent.ears.finished import prepare
@@ -24,6 +24,7 @@ from agent.knowledge import Finding, Knowledge, MiniLM
 from agent.llm import llm_from_environment
 from agent.llm.settings import GGUF as LLM_GGUF
 from agent.llm.settings import URL as LLM_URL
+from agent.logs import get_logger
 from agent.mind.grounded import GroundedWording
 from agent.mind.memory import Memory
 from agent.mind.mind import Mind
@@ -38,6 +39,10 @@ from agent.timeline.kinds import Role
 from agent.weights.store import check_model, model_file
 from media.resample import Resampler
 
+log = get_logger("venus.worker")
+
+FRESH_EVERY_US = 5_000_000
+"""How often documents are looked at for changes."""
 WEIGHTS = ("moonshine-tiny-en", "smart-turn", "resemblyzer", "hibari")
 """What every worker needs; the sentence embeddings only where there are documents."""
 
@@ -154,18 +159,32 @@ def load_models(options: EmbeddedOptions) -> Models:
 @asynccontextmanager
 async def embedded(models: Models) -> AsyncIterator[tuple[CascadeFrontend, EmbeddedEars]]:
     """Frontend and ears with threads for as many models at once as there are processors, and with the language model that the
-    environment names, if it names one."""
+    environment names, if it names one. Documents that change are read again while it is open."""
     compute = ThreadCompute(os.cpu_count() or 1)
+    clock = LoopClock()
+    refreshing = asyncio.create_task(_keep_fresh(models.mind.knowledge, clock))
     try:
         async with AsyncExitStack() as stack:
             wording = Wording()
             if os.environ.get(LLM_URL) or os.environ.get(LLM_GGUF):
-                llm = llm_from_environment(LoopClock())
+                llm = llm_from_environment(clock)
                 await stack.enter_async_context(llm)
                 wording = GroundedWording(llm)
             yield models.host(compute, wording)
     finally:
+        refreshing.cancel()
+        await asyncio.gather(refreshing, return_exceptions=True)
         compute.close()
+
+
+async def _keep_fresh(knowledge: Knowledge | None, clock: Clock) -> None:
+    """Look now and then whether the documents have changed. Calls go on with what was read before until that is done."""
+    while knowledge is not None:
+        await clock.sleep_until(clock.now_us() + FRESH_EVERY_US)
+        if await asyncio.to_thread(knowledge.refresh):
+            log.info("the documents were read again", passages=len(knowledge.passages))
+            for finding in knowledge.findings:
+                log.warning("the documents", finding=str(finding))
 
 
 def _took_us(work: Callable[[], object]) -> int:

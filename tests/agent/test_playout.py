@@ -359,3 +359,16 @@ def test_what_waits_for_its_first_frame_is_silence_not_underrun() -> None:
     offered(playout, "a", FRAME - 1, final=False)
     assert playout.pull() == SILENCE
     assert playout.speaking is None
+
+
+def test_speech_after_a_flush_of_a_paused_utterance_is_no_part_of_its_fading() -> None:
+    playout = Playout(FRAME)
+    assert playout.offer("u0", 0, Role.ANSWER, False, ramp(0, FRAME), False) is None
+    playout.pull()
+    playout.flush()  # nothing of it is left to fade
+    playout.hold(0)
+    playout.flush()
+    assert playout.offer("u1", 2, Role.ANSWER, False, ramp(0, FRAME), False) is None
+    assert playout.offer("u1", 2, Role.ANSWER, False, ramp(FRAME, FRAME), True) is None
+    pulled = playout.pull()
+    assert (pulled.utterance_id, pulled.first, pulled.count) == ("u1", True, FRAME)

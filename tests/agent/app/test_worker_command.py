@@ -8,8 +8,8 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from agent.app import worker as command
 from agent.app.cli import app
-from agent.app.worker import Hosted
+from agent.app.worker import Hosted, Hosts
 from agent.errors import Gone, Refused, VenusError
 from agent.frontends.base import Brief
 from agent.frontends.remote import connect_worker
@@ -133,14 +133,18 @@ def test_a_scripted_agent_is_given_no_documents(script: str) -> None:
     assert "give one of --script and --knowledge" in done.output
 
 
+@asynccontextmanager
+async def made() -> AsyncIterator[Hosts]:
+    yield Hosts(ScriptedFrontend(MADE), ScriptedEars(MADE))
+
+
 def test_auto_is_what_the_speed_test_gives_and_the_log_says_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
     monkeypatch.setattr(command, "_cpu_max", lambda: "200000 100000")
-    turns = ScriptedFrontend(MADE), ScriptedEars(MADE)
     with capture_logs() as logged:
-        assert command._measured(Hosted(*turns, lambda: 0.25, lambda: None)) == 9
+        assert command._measured(Hosted(made, lambda: 0.25)) == 9
     assert logged == [{"event": "speed test", "turn_cpu_ms": 250, "cores": 2.0, "slots": 9, "log_level": "info"}]
-    assert command._measured(Hosted(*turns, None, lambda: None)) == MOST_SLOTS
+    assert command._measured(Hosted(made, None)) == MOST_SLOTS
 
 
 def test_the_quota_of_this_machine_can_be_read_whatever_it_is() -> None:
@@ -220,7 +224,7 @@ async def test_the_first_signal_drains_and_the_second_ends_it_at_once(
 
 async def test_calls_that_do_not_end_are_cut_off_in_the_end(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "DRAIN_S", 0.1)
-    hosted = Hosted(ScriptedFrontend(MADE), ScriptedEars(MADE), None, lambda: None)
+    hosted = Hosted(made, None)
     with capture_logs() as logged:
         serving = asyncio.create_task(command.serve(hosted, f"unix:{script}.sock", 1))
         async with connect_worker(f"unix:{script}.sock") as remote:
