@@ -13,7 +13,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, Protocol, TypeVar
 
 from agent.clock import Clock
-from agent.errors import Capacity
+from agent.errors import Capacity, Fault, Gone
 
 T = TypeVar("T")
 Cancelled = Callable[[], bool]
@@ -50,7 +50,7 @@ class Compute(Protocol):
     async def run(self, kind: Kind, work: Callable[[Cancelled], T], urgency: Urgency) -> T:
         """The result of `work`, or what it raised. Cancelling the await drops a call that waits and tells one that runs.
 
-        Raises `Capacity` when too many wait.
+        Raises `Capacity` when too many wait, `Gone` when it is closed meanwhile, `Fault` for what is no ordinary exception.
         """
 
 
@@ -73,8 +73,13 @@ class _Call:
             return
         try:
             result, error = self.work(lambda: self.dropped), None
-        except Exception as raised:
-            result, error = None, raised
+        # A panic in a library's Rust is no Exception: it must not end this thread and leave the caller waiting.
+        except BaseException as raised:
+            result, error = None, _carried(raised)
+        self.tell(result, error)
+
+    def tell(self, result: Any, error: Exception | None) -> None:
+        """The outcome, from any thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody waits
             self.loop.call_soon_threadsafe(self._tell, result, error)
 
@@ -85,6 +90,15 @@ class _Call:
             self.future.set_exception(error)
         else:
             self.future.set_result(result)
+
+
+def _carried(raised: BaseException) -> Exception:
+    """As a future can carry it: no StopIteration, and nothing that ends a loop or counts as cancelled."""
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    fault = Fault(f"a model raised {type(raised).__name__}: see the log")
+    fault.__cause__ = raised
+    return fault
 
 
 class ThreadCompute:
@@ -106,7 +120,11 @@ class ThreadCompute:
 
     async def run(self, kind: Kind, work: Callable[[Cancelled], T], urgency: Urgency) -> T:
         with self._changed:
-            if len(self._waiting) >= MOST_WAITING or self._closed:
+            if self._closed:
+                raise Capacity("the threads for models are closed: no more calls are served here")
+            if len(self._waiting) >= MOST_WAITING:
+                self._forget_dropped()
+            if len(self._waiting) >= MOST_WAITING:
                 raise Capacity(f"{len(self._waiting)} calls of models wait already: the machine is too slow for this many calls")
             self._count += 1
             call = _Call((urgency, self._count), work, asyncio.get_running_loop())
@@ -124,9 +142,15 @@ class ThreadCompute:
             self._closed = True
             for call in self._waiting:
                 call.dropped = True
+                call.tell(None, Gone("the threads for models were closed"))
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
+
+    def _forget_dropped(self) -> None:
+        """Calls that nobody waits for take no room from others."""
+        self._waiting = [call for call in self._waiting if not call.dropped]
+        heapq.heapify(self._waiting)
 
     def _serve(self) -> None:
         while True:

@@ -139,8 +139,13 @@ class EmbeddedEarsSession:
         self._do(self._hearing.read(act, reading.text, reading.confidence))
 
     async def _look(self, act: Look) -> None:
-        sound = self._compute.run(Kind.TURN, lambda _: self._models.turn.probability(act.pcm), Urgency.ANSWER)
-        reading, probability = await asyncio.gather(self._recognise(act.pcm, Urgency.ANSWER), sound)
+        sound = asyncio.ensure_future(
+            self._compute.run(Kind.TURN, lambda _: self._models.turn.probability(act.pcm), Urgency.ANSWER)
+        )
+        try:
+            reading, probability = await asyncio.gather(self._recognise(act.pcm, Urgency.ANSWER), sound)
+        finally:
+            sound.cancel()  # when the other one failed
         whole = f"{self._hearing.before()} {reading.text}".strip()
         over = finished(whole, probability, reading.end, self._asked, last_word_certainty(reading.tokens))
         self._do(self._hearing.looked(act, Judgement(reading.text, reading.confidence, over.probability, over.patience_us)))
@@ -152,7 +157,14 @@ class EmbeddedEarsSession:
         return await self._compute.run(Kind.RECOGNISE, work, urgency)
 
     async def _score(self, act: Turn, voice: _Voice) -> None:
-        score = await self._compute.run(Kind.SPEAKER, lambda _: voice.score(act.pcm), Urgency.AHEAD)
+        try:
+            score = await self._compute.run(Kind.SPEAKER, lambda _: voice.score(act.pcm), Urgency.AHEAD)
+        except Capacity:  # a score may be left out
+            return
+        except Exception as error:
+            self._voice = None
+            log.error("voices are not compared any more in a call", call_id=self._call_id, exc_info=error)
+            return
         if score is not None:
             self._outbox.put((SpeakerScore(act.covers, score),))
 

@@ -27,14 +27,19 @@ LONG_US = 10_000_000
 """A turn that goes on longer than this is read in pieces: what was read at a pause stands."""
 LONGEST_US = 14_000_000
 """What was read stands even without a pause."""
+UNREAD_US = 14_500_000
+"""So much of a turn waits to be read, at most: where the recogniser cannot keep up, the oldest sound is lost."""
+SILENT_US = 2_000_000
+"""A voice of which nothing was told for so long has stopped, whether that was told or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read `pcm` (16 kHz) and say so with `Hearing.read`: a part of a turn whose voice sounds."""
+    """Read `pcm` (16 kHz, from `from_us` on) and say so with `Hearing.read`: a part of a turn whose voice sounds."""
 
     covers: Span
     pcm: Sound
+    from_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,11 @@ class _Tape:
             self._from_us += lasts_us
             del self._chunks[0]
 
+    @property
+    def from_us(self) -> int:
+        """Where the sound begins."""
+        return self._from_us
+
     def cut(self, from_us: int) -> Sound:
         """Everything from `from_us` on."""
         whole = np.concatenate(self._chunks)
@@ -114,6 +124,8 @@ class _Turn:
     looking: bool = False
     looked: Judgement | None = None
     partial_us: int = field(default=0)
+    told_us: int | None = None
+    """When voice activity last told that it goes on."""
 
     def whole(self, text: str) -> str:
         return f"{self.before} {text}".strip()
@@ -143,6 +155,8 @@ class Hearing:
         if self._turn is None:
             self._tape.forget(unit.covers.to_us - 2 * PREROLL_US - 1_000_000)
         else:
+            acts += self._untold(self._turn)
+            self._keep(self._turn)
             acts += self._partial(PARTIAL_OVER_US if unit.speaking else PARTIAL_EVERY_US)
             acts += self._end()
         return acts
@@ -153,12 +167,12 @@ class Hearing:
         if turn is None or turn.onset_us != asked.covers.from_us:
             return []
         turn.reading = False
-        if not text or not turn.voice:
+        if not turn.voice or asked.from_us != turn.read_from_us:
             return []
         whole = turn.whole(text)
         if asked.covers.to_us - turn.read_from_us > LONGEST_US:
             turn.before, turn.read_from_us = whole, asked.covers.to_us
-        return [Transcript(asked.covers, whole, False, confidence)]
+        return [Transcript(asked.covers, whole, False, confidence)] if text else []
 
     def looked(self, asked: Look, found: Judgement) -> list[Act]:
         """What a look found; nothing when the voice came back meanwhile."""
@@ -183,10 +197,10 @@ class Hearing:
     def _voiced(self, onset_us: int, until_us: int) -> list[Act]:
         turn = self._turn
         if turn is None:
-            from_us = max(0, onset_us - PREROLL_US)
+            from_us = max(self._tape.from_us, onset_us - PREROLL_US)
             self._turn = _Turn(onset_us, from_us, voiced_us=until_us, partial_us=onset_us + FIRST_PARTIAL_US)
             return []
-        resumed = not turn.voice
+        resumed, turn.told_us = not turn.voice, self._tape.to_us
         turn.voice, turn.stopped, turn.voiced_us = True, False, until_us
         if not resumed:
             return []
@@ -196,6 +210,18 @@ class Hearing:
         turn.looking, turn.looked = False, None
         turn.partial_us = self._tape.to_us + FIRST_PARTIAL_US
         return [Drop()]
+
+    def _keep(self, turn: _Turn) -> None:
+        """The sound that is still to be read, and no more of it than can be."""
+        turn.read_from_us = max(turn.read_from_us, self._tape.to_us - UNREAD_US)
+        self._tape.forget(turn.read_from_us)
+
+    def _untold(self, turn: _Turn) -> list[Act]:
+        """Units may be missing, and with them what was told of the voice."""
+        since_us = turn.told_us if turn.voice else turn.voiced_us
+        if since_us is None or self._tape.to_us - since_us < SILENT_US:
+            return []
+        return self._silent(turn.voiced_us, stopped=True)
 
     def _silent(self, voiced_us: int, stopped: bool) -> list[Act]:
         turn = self._turn
@@ -213,7 +239,7 @@ class Hearing:
         if not turn.voice or turn.reading or now_us < turn.partial_us:
             return []
         turn.reading, turn.partial_us = True, max(turn.partial_us, now_us - every_us) + every_us
-        return [Read(Span(turn.onset_us, now_us), self._tape.cut(turn.read_from_us))]
+        return [Read(Span(turn.onset_us, now_us), self._tape.cut(turn.read_from_us), turn.read_from_us)]
 
     def _end(self) -> list[Act]:
         """The turn is over when it was silent for as long as the look says, and no earlier than voice activity says."""

@@ -21,12 +21,11 @@ from agent.frontends.base import (
     Listening,
     MessageKind,
     PastTurn,
-    Speech,
     Step,
     Unit,
 )
 from agent.frontends.outbox import Outbox
-from agent.frontends.replies import Replies, Reply, joined
+from agent.frontends.replies import Pieces, Replies, Reply, joined
 from agent.frontends.unit_order import UnitOrder
 from agent.logs import get_logger
 from agent.mind.chat import is_backchannel
@@ -37,7 +36,7 @@ from agent.mouth.clauses import Clause
 from agent.mouth.mouth import Mouth
 from agent.mouth.voice import Rendered
 from agent.timeline.events import Transcript, TurnProbability, VoiceContinued, VoiceStarted
-from agent.timeline.kinds import Cause, Span, Word
+from agent.timeline.kinds import Cause, Span
 
 log = get_logger("venus.cascade")
 
@@ -244,7 +243,7 @@ class CascadeSession:
                     await asyncio.wait((before.task,))
                 self._learn(reply, answer.decision)
                 if answer.sound is not None:
-                    await self._say(reply, _Pieces(reply.utterance_id, epoch, cause, self._covers, self._rate_hz), answer)
+                    await self._say(reply, Pieces(reply.utterance_id, epoch, cause, self._covers, self._rate_hz), answer)
         finally:
             reply.learned.set()
 
@@ -256,7 +255,7 @@ class CascadeSession:
             self._delegate(decision.request)
             reply.turn = ""  # it is being done: who cuts us does not ask for it again
 
-    async def _say(self, reply: Reply, pieces: "_Pieces", answer: _Prepared) -> None:
+    async def _say(self, reply: Reply, pieces: Pieces, answer: _Prepared) -> None:
         sound = answer.sound
         assert sound is not None
         async for clause in answer.rest:
@@ -304,23 +303,6 @@ class CascadeSession:
         for task in tuple(self._tasks):
             task.cancel()
         self._forget_guess()
-
-
-class _Pieces:
-    """The pieces of one utterance: words are timed from its first sample."""
-
-    def __init__(self, utterance_id: str, epoch: int, cause: Cause, covers: Span, rate_hz: int) -> None:
-        self._utterance_id, self._epoch, self._cause, self._covers = utterance_id, epoch, cause, covers
-        self._rate_hz, self.samples = rate_hz, 0
-
-    def speech(self, sound: Rendered) -> Speech:
-        """The next piece."""
-        at_us = self.samples * 1_000_000 // self._rate_hz
-        self.samples += len(sound.pcm)
-        words = tuple(Word(word.text, word.start_us + at_us, word.end_us + at_us) for word in sound.words)
-        return Speech(
-            self._covers, self._utterance_id, self._epoch, sound.text, sound.pcm, words, sound.alignment, cause=self._cause
-        )
 
 
 def _failed(task: "asyncio.Task[_Prepared]") -> bool:

@@ -3,6 +3,10 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from agent.frontends.base import Speech
+from agent.mouth.voice import Rendered
+from agent.timeline.kinds import Cause, Span, Word
+
 BARELY_HEARD_US = 700_000
 """An answer of which less was sent when the caller took the floor was none: the turn goes on."""
 UNSENT_US = 40_000
@@ -66,6 +70,23 @@ class Replies:
             if reply.task:
                 reply.task.cancel()
         return joined(*(reply.turn for reply in cut if reply.unheard))
+
+
+class Pieces:
+    """The pieces of one utterance: words are timed from its first sample."""
+
+    def __init__(self, utterance_id: str, epoch: int, cause: Cause, covers: Span, rate_hz: int) -> None:
+        self._utterance_id, self._epoch, self._cause, self._covers = utterance_id, epoch, cause, covers
+        self._rate_hz, self.samples = rate_hz, 0
+
+    def speech(self, sound: Rendered) -> Speech:
+        """The next piece."""
+        at_us = self.samples * 1_000_000 // self._rate_hz
+        self.samples += len(sound.pcm)
+        words = tuple(Word(word.text, word.start_us + at_us, word.end_us + at_us) for word in sound.words)
+        return Speech(
+            self._covers, self._utterance_id, self._epoch, sound.text, sound.pcm, words, sound.alignment, cause=self._cause
+        )
 
 
 def joined(*turns: str) -> str:

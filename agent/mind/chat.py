@@ -45,7 +45,7 @@ def _plain(turn: str) -> str:
 def _introduction(turn: str, said: str) -> str | None:
     """ "My name is Anna" and nothing else."""
     name = caller_name(turn)
-    if name and len(said.split()) <= len(name.split()) + 5:
+    if name and "?" not in turn and _INTRODUCING.fullmatch(said.replace(_plain(name), "‹name›", 1)):
         return f"Hello, {name.split()[0]}. {HOW_CAN_I_HELP}"
     return None
 
@@ -91,6 +91,11 @@ def _rule(pattern: str, reply: str | Callable[[Memory], str | None]) -> _Rule:
 _BACKCHANNEL = re.compile(
     r"(m+ ?h*m*|uh ?huh|mhm|hm+|ah|oh|right|yes|yeah|yep|okay|ok|i see|alright|all right|sure|great|good|cool|got it|exactly|true"
     r"|really|wow|thanks|thank you)( (yes|yeah|okay|ok|right|sure|i see|good|great))*"
+)
+_INTRODUCING = re.compile(
+    r"((um|uh|well|yes|hi|hello|hey|there|good (morning|afternoon|evening)) )*"
+    r"((my (full |first )?name is|my name's|the name is|the name's|this is|i am called|i'm called|call me) ‹name›)"
+    r"( here| speaking| calling| again| please| (calling |speaking )?from \w+( \w+)?)*( hi| hello)?"
 )
 _OFFERS = ("help you with?", "look up for you?", "help you?")
 _OPENING = re.compile(r"^(?:(?:um|uh|well|so|oh|okay|ok|and|hi|hello|hey|sorry|excuse me)\s+)+(?=\w)")

@@ -4,10 +4,12 @@ A clause is spoken only if each of its numbers, days and months stands in the pa
 wrong with the model (it hangs, it dies in the middle of a word, it makes something up), the caller hears the passage itself.
 """
 
+import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from agent.errors import VenusError
+from agent.errors import Timeout, VenusError
 from agent.knowledge.words import words
 from agent.llm import Deadlines, Llm, LlmRequest, Message, UnusableAnswer
 from agent.logs import get_logger
@@ -29,6 +31,21 @@ AGAIN = "Let me say that again. "
 DEADLINES = Deadlines(connect_us=800_000, first_token_us=1_500_000, between_tokens_us=1_500_000, total_us=12_000_000)
 LONGEST_ANSWER = 120
 """Tokens."""
+CLAUSE_WITHIN_S = 3.0
+"""A clause that takes longer, the first one above all, leaves the caller in silence."""
+LONGEST_CLAUSE = 600
+"""Characters: what goes on without a place to breathe is no speech."""
+LONGEST_WITHOUT_END = 300
+"""Characters of an answer. A longer one that ends without a full stop was cut off where its tokens ran out."""
+_LONGEST_TAG = 80
+_ENDS = (".", "!", "?", "…", '"', "'", "”", "’", ")")
+_ORDERS = re.compile(
+    r"\b(ignore|forget|disregard|override) (all |everything|your |the |any |my |previous|what)"
+    r"|\b(repeat after me|pretend|role ?play|system prompt|your (instructions|passages|rules|prompt))\b"
+    r"|\bsay (that |the following|exactly|only)",
+    re.IGNORECASE,
+)
+"""A caller who tells the model what to say is answered without it."""
 
 _CALENDAR = frozenset(
     [
@@ -49,19 +66,21 @@ class GroundedWording(Wording):
 
     async def clauses(self, decision: Decision, turn: str, memory: Memory) -> AsyncGenerator[Clause, None]:
         """The clauses of what is said, in order, each as soon as it is known and checked."""
-        if decision.move is not Move.ANSWER or decision.found is None:
+        if decision.move is not Move.ANSWER or decision.found is None or _ORDERS.search(turn):
             async for clause in super().clauses(decision, turn, memory):
                 yield clause
             return
         spoken = False
         try:
             async with aclosing(self._checked(decision, turn, memory)) as answer:
-                async for clause in answer:
+                while checked := await _in_time(answer):
                     spoken = True
-                    yield clause
-        except VenusError as error:
+                    yield checked
+        # Whatever a model's library raises: the caller must hear the answer.
+        except Exception as error:
             self.faults += 1
-            log.warning("the language model's answer is replaced", because=str(error), faults=self.faults)
+            because = str(error) if isinstance(error, VenusError) else type(error).__name__
+            log.warning("the language model's answer is replaced", because=because, faults=self.faults)
         else:
             if spoken:
                 return
@@ -72,13 +91,38 @@ class GroundedWording(Wording):
         """Raises one of our errors where the model fails or says what it cannot know."""
         passages = _passages(decision)
         facts = claims(f"{passages} {turn}")
-        splitter = ClauseSplitter()
+        splitter, held, unspoken, length = ClauseSplitter(), "", 0, 0
         async with aclosing(self._llm.stream(_request(passages, turn, memory))) as pieces:
             async for piece in pieces:
-                for clause in splitter.push(without_reserved(piece)):
+                ready, held = _whole_tags(held + piece)
+                length, unspoken = length + len(piece), unspoken + len(piece)
+                if unspoken > LONGEST_CLAUSE:
+                    raise UnusableAnswer(f"it said {unspoken} characters in one go")
+                for clause in splitter.push(without_reserved(ready)):
+                    unspoken = 0
                     yield _grounded(clause, facts)
-        for clause in splitter.flush():
+        rest = [*splitter.push(without_reserved(held)), *splitter.flush()]
+        if rest and length > LONGEST_WITHOUT_END and not rest[-1].text.endswith(_ENDS):
+            raise UnusableAnswer("it was cut off where its tokens ran out")
+        for clause in rest:
             yield _grounded(clause, facts)
+
+
+async def _in_time(answer: AsyncGenerator[Clause, None]) -> Clause | None:
+    """The next clause, None at the end. Raises `Timeout` for one that the caller would wait for too long."""
+    try:
+        async with asyncio.timeout(CLAUSE_WITHIN_S):
+            return await anext(answer, None)
+    except TimeoutError:
+        raise Timeout(f"it made no clause within {CLAUSE_WITHIN_S:g} s") from None
+
+
+def _whole_tags(text: str) -> tuple[str, str]:
+    """The text up to a tag that has not come to its end, and the rest, which waits for it."""
+    at = text.rfind("<")
+    if at < 0 or ">" in text[at:] or len(text) - at > _LONGEST_TAG:
+        return text, ""
+    return text[:at], text[at:]
 
 
 def _grounded(clause: Clause, facts: frozenset[str]) -> Clause:

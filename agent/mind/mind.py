@@ -56,11 +56,11 @@ class Mind:
         """`turn`: all the caller said; `confidence` of the recogniser in it, 0..1. Takes some 20 ms."""
         if not re.search(r"\w", turn):
             return self._not_caught(memory)
+        if capability := wanted(turn, memory.capabilities):  # first: it may be to put the caller through to a person
+            return Decision(Move.DELEGATE, TAKEN, _request(capability, turn, memory), capability)
         talk = small_talk(turn, memory)
         if talk is not None:
             return Decision(Move.CHAT, talk)
-        if capability := wanted(turn, memory.capabilities):
-            return Decision(Move.DELEGATE, TAKEN, _request(capability, turn, memory), capability)
         if self.knowledge is None:
             return Decision(Move.CHAT, NOTHING_KNOWN)
         found = self.knowledge.ask(turn, memory.dialogue)
@@ -86,12 +86,23 @@ class Mind:
 
 
 _REQUEST = re.compile(r"^(?!(how|what|when|where|why|who|is|are|do|does|did)\b)", re.IGNORECASE)
+_NO_REQUEST = re.compile(
+    r"\b(not|never|\w+n't|already|yesterday)\b|\bi('ve| have| had)? (just )?(?!need)\w+ed\b"
+    r"|\b(tell me|know|wonder|wondering|wondered|ask|asking) (how|if|whether|what|when|where|why|which)\b",
+    re.IGNORECASE,
+)
+"""What is denied, what is over and what is asked about is not asked for."""
+_OPENING = re.compile(
+    r"^((um|uh|well|so|oh|okay|ok|and|hi|hello|hey|sorry|excuse me|good (morning|afternoon|evening))\b[\s,.!]*)+", re.I
+)
 _SMALL = frozenset(["a", "an", "the", "to", "for", "of", "and", "or", "in", "on", "at", "your", "my", "with", "about", "please"])
 
 
 def wanted(turn: str, capabilities: tuple[str, ...]) -> str | None:
-    """The capability ("book an appointment") all of whose words the turn has, unless the turn asks how or whether."""
-    if not _REQUEST.search(turn.strip()):
+    """The capability ("book an appointment") all of whose words the turn has, unless the turn asks how or whether,
+    denies it, or tells of what is over."""
+    plain = _OPENING.sub("", turn.strip().replace("’", "'"))
+    if not _REQUEST.search(plain) or _NO_REQUEST.search(plain):
         return None
     words = {_stem(word) for word in re.findall(r"[a-z']+", turn.lower())}
     for capability in capabilities:

@@ -8,7 +8,7 @@ import pytest
 
 from agent.clock import LoopClock
 from agent.compute import MOST_WAITING, Cancelled, InlineCompute, Kind, ThreadCompute, Urgency
-from agent.errors import Capacity
+from agent.errors import Capacity, Fault, Gone
 
 pytestmark = pytest.mark.peer  # real threads
 
@@ -122,3 +122,40 @@ async def test_in_place_results_come_after_what_a_call_costs_one_after_the_other
 
     took = sorted(await asyncio.gather(*(one_call() for _ in range(4))))
     assert [round(us / 20_000) for us in took] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("raised", [StopIteration, SystemExit, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit])
+async def test_whatever_a_model_raises_is_told_and_the_thread_goes_on(one: ThreadCompute, raised: type[BaseException]) -> None:
+    def broken(cancelled: Cancelled) -> None:
+        raise raised
+
+    async with asyncio.timeout(5):
+        with pytest.raises(Fault, match=raised.__name__):
+            await one.run(Kind.SEARCH, broken, Urgency.ANSWER)
+        assert await one.run(Kind.SEARCH, lambda _: "still there", Urgency.ANSWER) == "still there"
+
+
+async def test_calls_that_nobody_waits_for_take_no_room(one: ThreadCompute) -> None:
+    gate, busy = await _busy(one)
+    dropped = [asyncio.create_task(one.run(Kind.TURN, lambda _: None, Urgency.PARTIAL)) for _ in range(MOST_WAITING)]
+    await asyncio.sleep(0)
+    for task in dropped:
+        task.cancel()
+    await asyncio.gather(*dropped, return_exceptions=True)
+    wanted = asyncio.create_task(one.run(Kind.TURN, lambda _: "wanted", Urgency.ANSWER))
+    await asyncio.sleep(0)
+    gate.opened.set()
+    assert await wanted == "wanted"
+    await busy
+
+
+async def test_who_waits_when_it_is_closed_is_told(one: ThreadCompute) -> None:
+    gate, busy = await _busy(one)
+    waiting = asyncio.create_task(one.run(Kind.TURN, lambda _: None, Urgency.ANSWER))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(asyncio.to_thread(one.close))
+    async with asyncio.timeout(5):
+        with pytest.raises(Gone):
+            await waiting
+        gate.opened.set()
+        await asyncio.gather(closing, busy)

@@ -10,7 +10,7 @@ import pytest
 
 from agent.clock import LoopClock
 from agent.compute import InlineCompute, Kind
-from agent.ears.embedded import ENROL_TURNS, EarModels, EmbeddedEars, EmbeddedEarsSession
+from agent.ears.embedded import ENROL_TURNS, EarModels, EmbeddedEars, EmbeddedEarsSession, _Voice
 from agent.ears.recogniser import EndOfText, Reading
 from agent.errors import Capacity, Gone
 from agent.frontends.base import Brief, Evidence, Heard, PastTurn, Unit
@@ -194,3 +194,16 @@ async def test_nobody_is_compared_unless_asked_for() -> None:
         for _ in range(ENROL_TURNS + 1):
             await ears.turn(1_200)
     assert not [one for one in ears.heard if isinstance(one, SpeakerScore)]
+
+
+@pytest.mark.parametrize("error", [Capacity("busy"), ZeroDivisionError()])
+async def test_a_voice_that_cannot_be_compared_costs_no_hearing(error: Exception) -> None:
+    class Broken(Speakers):
+        def embed(self, pcm: Any) -> Any:
+            raise error
+
+    async with opened(Brief("c1", scores_speaker=True)) as ears:
+        ears.session._voice = _Voice(Broken())  # type: ignore[arg-type]
+        await ears.turn(2_000)
+        await ears.turn(2_000)
+        assert len([one for one in ears.heard if isinstance(one, Transcript) and one.final]) == 2

@@ -258,3 +258,49 @@ def test_whatever_voice_activity_says_times_stay_in_order_and_every_final_was_lo
     for act in told:
         if isinstance(act, Transcript | TurnProbability):
             assert 0 <= act.covers.from_us <= act.covers.to_us <= line.now_ms * MS
+
+
+def test_a_voice_that_never_pauses_and_is_never_read_does_not_fill_the_memory() -> None:
+    line = Line()
+    line.until(40, [VoiceStarted(Span(0, 40 * MS), -20.0)])
+    for _ in range(120):
+        line.until(line.now_ms + 1_000, [VoiceContinued(Span(0, line.now_ms * MS), -20.0)])
+    (look,) = looks(line.pause(0, line.now_ms * MS))
+    assert len(look.pcm) <= LONGEST_S * 16_000
+    assert len(line.hearing._tape._chunks) <= LONGEST_S * 1000 / UNIT_MS
+
+
+def test_a_voice_in_which_nothing_is_read_goes_on_in_pieces_all_the_same() -> None:
+    line = Line()
+    line.until(40, [VoiceStarted(Span(0, 40 * MS), -20.0)])
+    longest = 0
+    while line.now_ms < 40_000:
+        for act in line.until(line.now_ms + UNIT_MS, [VoiceContinued(Span(0, line.now_ms * MS), -20.0)]):
+            if isinstance(act, Read):
+                longest = max(longest, len(act.pcm))
+                assert line.hearing.read(act, "", 0.0) == []
+    assert longest / 16_000 < 15
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_turn_whose_end_was_never_told_ends(paused: bool) -> None:
+    line = Line()
+    line.until(1_000)
+    line.speak(960, 1_500)
+    acts = line.until(1_600, [VoiceContinued(Span(960 * MS, 1_540 * MS), -20.0)])
+    if paused:
+        acts += line.pause(960, 1_540)
+    while line.now_ms < 5_000:
+        for look in looks(acts):
+            line.acts += line.hearing.looked(look, sure("When?"))
+        acts = line.until(line.now_ms + UNIT_MS)
+    assert len(finals(line.acts)) == 1
+
+
+def test_ears_opened_in_the_middle_of_a_voice_do_not_keep_the_first_bit_of_it_as_a_piece() -> None:
+    line = Line()
+    line.now_ms = 60_000
+    acts = line.until(61_000, [VoiceContinued(Span(10_000 * MS, 60_000 * MS), -20.0)])
+    reads = [act for act in acts if isinstance(act, Read)]
+    line.hearing.read(reads[0], "wor", 0.5)
+    assert line.hearing.before() == ""

@@ -1,7 +1,7 @@
 """The cascade with a mind and a voice that are made up: what is said when, ahead of time, and not at all."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import numpy as np
@@ -27,6 +27,7 @@ from agent.frontends.cascade import UNIT_US, CascadeFrontend, CascadeParts, Casc
 from agent.mind.memory import Memory
 from agent.mind.mind import TAKEN, Decision, Mind, Move
 from agent.mind.wording import Wording
+from agent.mouth.clauses import Clause
 from agent.mouth.mouth import Mouth
 from agent.mouth.voice import Cancelled, Rendered
 from agent.timeline.events import Transcript, TurnProbability, VoiceContinued, VoiceStarted
@@ -263,3 +264,108 @@ async def test_a_mind_that_breaks_loses_the_session_and_gives_its_slot_back() ->
 async def test_it_says_which_language_it_speaks() -> None:
     with pytest.raises(Refused, match="speaks English, not 'zh'"):
         await frontend(Mind(None)).open(Brief("c1", language="zh"))
+
+
+async def test_a_yield_silences_all_that_is_under_way_and_no_turn_of_it_is_lost() -> None:
+    mind = Echo()
+    async with opened(mind) as line:
+        await line.session.inject(BackendMessage("d1", "It is done. " * 30))
+        await line.units(40, line.final("When is it?"))
+        await line.session.yield_floor(line.now_us, 1)
+        before = len(line.speech)
+        await line.units(2_000)
+        assert len(line.speech) == before
+        await line.units(200, line.final("I mean the concert."))
+    assert mind.asked[-1] == "When is it? I mean the concert."
+
+
+async def test_a_guess_is_not_the_answer_when_the_turn_became_another_meanwhile() -> None:
+    mind = Echo()
+    async with opened(mind) as line:
+        await line.units(200, line.final("I want to know"))
+        await line.units(120, *line.partial("when you open.", 0.9))
+        await line.session.yield_floor(line.now_us, 1)
+        before = len(line.speech)
+        await line.units(400, line.final("when you open."))
+    assert " ".join(one.text for one in line.speech[before:]) == "You said I want to know when you open."
+
+
+async def test_a_short_answer_that_was_heard_to_its_end_is_one() -> None:
+    mind = Echo()
+    async with opened(mind) as line:
+        await line.units(200, line.final("Hi."))
+        (speech,) = line.speech
+        await line.session.acknowledge(speech.utterance_id, len(speech.pcm))
+        await line.session.yield_floor(line.now_us, 1)
+        await line.units(200, line.final("When?"))
+    assert mind.asked[-1] == "When?"
+
+
+async def test_a_sign_of_listening_that_silenced_us_is_answered() -> None:
+    mind = Echo()
+    async with opened(mind) as line:
+        await line.units(40, VoiceStarted(Span(0, 0), -20.0), speaking=True)
+        await line.session.yield_floor(line.now_us, 1)
+        await line.units(200, line.final("Okay, okay."))
+    assert mind.asked == ["Okay, okay."]
+
+
+async def test_what_is_being_done_is_not_asked_for_again_when_the_telling_is_cut() -> None:
+    async with opened(Mind(None), Brief("c1", capabilities=("book an appointment",))) as line:
+        await line.units(200, line.final("Please book an appointment for Tuesday."))
+        await line.session.yield_floor(line.now_us, 1)
+        await line.units(400, line.final("Thank you."))
+    assert len([step for step in line.steps if isinstance(step, DelegationClosed)]) == 1
+
+
+async def test_the_second_of_two_turns_knows_the_first() -> None:
+    async with opened(Mind(None)) as line:
+        await line.units(40, line.final("My name is Anna."), line.final("What is my name?"))
+        await line.units(400)
+    assert line.said.endswith("You told me that your name is Anna.")
+
+
+async def test_what_was_left_unanswered_is_answered_before_a_new_turn_and_is_in_the_memory_once() -> None:
+    history = (PastTurn("caller", "Are you open?"),)
+    async with opened(Echo(), Brief("c1", history=history, unanswered="Are you open?")) as line:
+        await line.units(40, line.final("On Sunday?"))
+        await line.units(400)
+        assert [turn.text for turn in line.session._memory.turns if turn.who == "caller"] == ["Are you open?", "On Sunday?"]
+    assert line.said == "You said Are you open? You said On Sunday?"
+
+
+async def test_a_caller_who_takes_the_floor_again_and_again_does_not_grow_the_turn_without_bound() -> None:
+    mind = Echo()
+    async with opened(mind) as line:
+        for epoch in range(1, 60):
+            await line.units(40, line.final("and another thing that I would like to know about"))
+            await line.session.yield_floor(line.now_us, epoch)
+        await line.units(80, line.final("please"))
+    assert max(len(turn) for turn in mind.asked) <= 1_000
+
+
+async def test_a_guess_that_is_dropped_lets_the_rest_of_its_words_go() -> None:
+    class Words(Wording):
+        closed = 0
+
+        async def clauses(self, decision: Decision, turn: str, memory: Memory) -> AsyncGenerator[Clause, None]:
+            try:
+                yield Clause("One.")
+                yield Clause("Two.")
+            finally:
+                Words.closed += 1
+
+    host = CascadeFrontend(CascadeParts(Echo(), Words(), Mouth(Voice(), None, RATE_HZ), InlineCompute(LoopClock(), COSTS)))
+    line = Line(await host.open(Brief("c1")))
+    reader = asyncio.ensure_future(line.read())
+    await line.units(200, *line.partial("Hello.", 0.9))
+    assert Words.closed == 0
+    await line.units(80, VoiceContinued(Span(0, 0), -20.0))
+    assert Words.closed == 1
+    await line.units(200, *line.partial("Hello.", 0.9))
+    await line.session.close()
+    await line.session.close()
+    await reader
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert Words.closed == 2

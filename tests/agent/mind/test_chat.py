@@ -95,3 +95,44 @@ def test_a_sign_of_listening_is_known(turn: str) -> None:
 @pytest.mark.parametrize("turn", ["Okay, stop.", "Yeah, but I wanted Tuesday.", "No.", "Wait.", "Right, and on Sunday?", ""])
 def test_what_wants_the_floor_is_no_sign_of_listening(turn: str) -> None:
     assert not is_backchannel(turn)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "This is Anna, are you open?",
+        "My name is Anna, opening hours please.",
+        "My name is Anna, how much?",
+        "Call me Peter when it is done.",
+    ],
+)
+def test_a_question_behind_a_name_is_not_lost(turn: str) -> None:
+    assert small_talk(turn, memory()) is None
+
+
+@pytest.mark.parametrize(
+    "turn", ["This is Anna calling.", "Good morning, my name is Anna Miller from Acme.", "Call me Anna, please."]
+)
+def test_nothing_but_a_name_is_greeted(turn: str) -> None:
+    assert small_talk(turn, memory()) == f"Hello, Anna. {HOW_CAN_I_HELP}"
+
+
+BUSINESS = """
+Do you take cash?|Are you open now?|Is anybody there on Sunday?|Where can I park?|What about my bill?|How far
+are you from the station?|Can you hear well with these aids?|Who is the doctor today?|What are your prices?|Is
+this the dentist?|Are you real estate agents?|Can I bring a person with me?|Is there any news on the
+reopening?|Are you ready for Christmas orders?|Do you have a human resources office?|What is your name on the
+bank statement?|Can you hold a table?|Wait, how long is the wait?|Sure, but when?|Good for what?|Is it done in
+one visit?|Okay, and on Monday?|Yes, at nine.|No, the other one.|Right, what does it cost?|What time?|Which
+floor?|How much?|Is that all included?|That's it, the red one.|Do you know my insurance?|What did I pay last
+time?|Can you repeat the prescription?|Could you say how to get there?|I need to speak German, is that
+possible?|Let me speak to Doctor Smith.|Hello, do you deliver?|Thanks, do you deliver?|Bye the way, do you
+deliver?|Have a nice day spa?|Are you the one with the blue door?|How are you paid?|Hi, how are you going to
+refund me?|Great, is it free?|Is this a computer shop?|Do you fix computers?|Are you a real dentist?|Who are
+your dentists?|Can someone call me back?|Is there a recording of my call?
+"""
+
+
+@pytest.mark.parametrize("turn", [" ".join(one.split()) for one in BUSINESS.split("|")])
+def test_questions_of_callers_to_a_business_are_left_to_the_documents(turn: str) -> None:
+    assert small_talk(turn, memory(("agent", f"We are. {ANYTHING_ELSE}"), pending=())) is None

@@ -105,3 +105,24 @@ def test_memory_is_rebuilt_from_the_history_and_bounded() -> None:
     assert (memory.name, memory.pending, memory.capabilities) == ("Anna Miller", ("looking up Tuesday",), ("book",))
     assert len(memory.turns) == TURNS
     assert memory.last_said == str(TURNS + 4)
+
+
+@pytest.mark.parametrize(
+    ("turn", "capability"),
+    [
+        ("I don't want to cancel my appointment.", None),
+        ("I do not want to book an appointment.", None),
+        ("I already booked an appointment.", None),
+        ("I cancelled my appointment yesterday.", None),
+        ("Hello, how do I book an appointment?", None),
+        ("Could you tell me how to book an appointment?", None),
+        ("Hello, please book an appointment.", "book an appointment"),
+    ],
+)
+def test_what_is_denied_over_or_asked_about_is_not_handed_over(turn: str, capability: str | None) -> None:
+    assert wanted(turn, ("book an appointment", "cancel an appointment")) == capability
+
+
+def test_a_caller_is_put_through_where_that_can_be_done() -> None:
+    memory = Memory(capabilities=("speak to a person",))
+    assert Mind(None).decide("Can I speak to a person, please?", 1.0, memory).move is Move.DELEGATE
