@@ -42,6 +42,12 @@ def script(tmp_path: Path) -> str:
     return str(path)
 
 
+@asynccontextmanager
+async def hosts() -> AsyncIterator[Hosts]:
+    """The scripted agent, for a worker in this process."""
+    yield Hosts(ScriptedFrontend(MADE), ScriptedEars(MADE))
+
+
 @contextmanager
 def started(
     *arguments: str, entry: tuple[str, ...] = QUICK, wrapped_in: tuple[str, ...] = ()
