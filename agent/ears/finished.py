@@ -29,8 +29,9 @@ _ANSWERING_US = 1_000_000
 """Patience with words in answer to a request for a number or a spelling."""
 _PAUSES_US = (450_000, 1_150_000)
 """Pauses inside of sentences, from the last voiced sample until the voice is back: nearly all lie between, evenly spread."""
-CUT = 0.08
-"""Of all pauses with the same probability, so many may be taken for an end."""
+CUT, CUT_WHOLE = 0.08, 0.2
+"""Of all pauses with the same probability, so many may be taken for an end; of those behind words that could stand alone, more."""
+_WHOLE = frozenset({Shape.QUESTION, Shape.STATEMENT, Shape.LONG_STATEMENT, Shape.REPLY})
 _OPEN_BELOW = 0.5
 
 # Fitted by tests/measure/fit_finished.py. The weight of the sound is not: the voices it is fitted on end everything like a turn.
@@ -125,11 +126,13 @@ def _log_odds(probability: float, least: float = 0.02) -> float:
     return math.log(inside / (1 - inside))
 
 
-def patience_with(shape: Shape, probability: float, cut: float = CUT) -> int:
-    """As `patience_us`, but no longer than `SENTENCE_US` with what could stand alone and is more likely over than not.
+def patience_with(shape: Shape, probability: float, cut: float | None = None) -> int:
+    """As `patience_us` with the share that goes with the shape, unless another is given, but no longer than `SENTENCE_US` with what could stand alone and is more likely over than not.
 
     A weak last word is never trusted at once.
     """
+    if cut is None:
+        cut = CUT_WHOLE if shape in _WHOLE else CUT
     if shape is Shape.WEAK:
         return max(patience_us(probability, cut), WEAK_US)
     stands_alone = probability >= _OPEN_BELOW and shape in (Shape.STATEMENT, Shape.LONG_STATEMENT, Shape.REPLY)
