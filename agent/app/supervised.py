@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -256,15 +256,15 @@ async def start_process(name: str, command: Sequence[str], clock: Clock) -> Supe
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", 0)
     )
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, env=environment, start_new_session=True
-        )
-    except BaseException as error:
-        pipe.close()
-        if isinstance(error, OSError):
+    with ExitStack() as unless_started:
+        unless_started.callback(pipe.close)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, env=environment, start_new_session=True
+            )
+        except OSError as error:
             raise Refused(f"{command[0]} cannot be started: {error.strerror}") from None
-        raise
-    finally:
-        os.close(writing)
+        finally:
+            os.close(writing)
+        unless_started.pop_all()
     return SupervisedProcess(name, process, output, pipe, clock)

@@ -30,7 +30,7 @@ _ANSWERING_US = 1_000_000
 _PAUSES_US = (450_000, 1_150_000)
 """Pauses inside of sentences, from the last voiced sample until the voice is back: nearly all lie between, evenly spread."""
 CUT, CUT_WHOLE = 0.08, 0.2
-"""Of all pauses with the same probability, so many may be taken for an end; of those behind words that could stand alone, more."""
+"""Of all pauses with the same probability, so many may be taken for an end; more of those behind what could stand alone."""
 _WHOLE = frozenset({Shape.QUESTION, Shape.STATEMENT, Shape.LONG_STATEMENT, Shape.REPLY})
 _OPEN_BELOW = 0.5
 
@@ -127,9 +127,10 @@ def _log_odds(probability: float, least: float = 0.02) -> float:
 
 
 def patience_with(shape: Shape, probability: float, cut: float | None = None) -> int:
-    """As `patience_us` with the share that goes with the shape, unless another is given, but no longer than `SENTENCE_US` with what could stand alone and is more likely over than not.
+    """As `patience_us` with the share that goes with the shape, unless another is given.
 
-    A weak last word is never trusted at once.
+    No longer than `SENTENCE_US` with what could stand alone and is more likely over than not. A weak last word is never trusted
+    at once.
     """
     if cut is None:
         cut = CUT_WHOLE if shape in _WHOLE else CUT

@@ -7,7 +7,7 @@ that a worker which dies takes as few calls along as can be.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from agent.clock import Clock
@@ -264,11 +264,11 @@ async def _attempt(
     member: _Member, call_id: str, opening: Callable[[RemoteWorker], Coroutine[Any, Any, Opened]]
 ) -> tuple[Opened, _Place]:
     place = _Place(member, call_id)
-    try:
-        return await member.opened(opening(member.worker)), place
-    except BaseException:
-        place.leave()
-        raise
+    with ExitStack() as unless_opened:
+        unless_opened.callback(place.leave)
+        opened = await member.opened(opening(member.worker))
+        unless_opened.pop_all()
+    return opened, place
 
 
 @asynccontextmanager

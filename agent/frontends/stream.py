@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, Generic, TypeVar
 
 import grpc
@@ -42,25 +42,25 @@ class WorkerStream(Generic[Sent, Received, Item]):
 
     async def open(self, first: Sent) -> None:
         """Send the brief and wait for the slot. Raises `Capacity`, `Refused` or `Gone`."""
-        try:
-            async with asyncio.timeout(WITHIN_S):
-                await self._call.write(first)
-                reply: Any = await self._call.read()
-        except TimeoutError:
-            self._call.cancel()
-            raise Gone(f"the worker did not open a session within {WITHIN_S:g} s") from None
-        except BROKEN:
-            raise await _ended(self._call) from None
-        except BaseException as error:
-            self._call.cancel()
-            if isinstance(error, asyncio.CancelledError) and not is_cancelled():
+        with ExitStack() as unless_opened:
+            unless_opened.callback(self._call.cancel)
+            try:
+                async with asyncio.timeout(WITHIN_S):
+                    await self._call.write(first)
+                    reply: Any = await self._call.read()
+            except TimeoutError:
+                raise Gone(f"the worker did not open a session within {WITHIN_S:g} s") from None
+            except BROKEN:
+                raise await _ended(self._call) from None
+            except asyncio.CancelledError:
+                if is_cancelled():
+                    raise
                 raise Gone("the connection to the worker was closed") from None
-            raise
-        if reply is _EOF:
-            raise await _ended(self._call)
-        if reply.WhichOneof("output") != "opened":
-            self._call.cancel()
-            raise Gone("the worker did not answer the brief: use media process and worker of the same version")
+            if reply is _EOF:
+                raise await _ended(self._call)
+            if reply.WhichOneof("output") != "opened":
+                raise Gone("the worker did not answer the brief: use media process and worker of the same version")
+            unless_opened.pop_all()
         self._reader = asyncio.create_task(self._receive())
 
     async def _receive(self) -> None:
