@@ -17,7 +17,13 @@ from agent.errors import Capacity, Fault, Gone
 
 T = TypeVar("T")
 Cancelled = Callable[[], bool]
-"""Whether a call's result is still wanted: long work looks now and then, and returns early with anything."""
+"""Whether a call's result is no longer wanted: long work looks now and then, and returns early with anything."""
+
+
+def never() -> bool:
+    """For work that nobody cancels."""
+    return False
+
 
 MOST_WAITING = 256
 """Calls that may wait for a thread; beyond it the next one is refused."""

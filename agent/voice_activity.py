@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agent.onnx import open_session
-from media.frames import Pcm
+from media.frames import Pcm, Samples
 from media.level import FLOOR_DBOV, GateChange, level_dbov
 from media.resample import FrameResampler
 
@@ -23,7 +23,6 @@ STARTS_AT_ONCE = 0.7
 _LEADS_IN = 0.15
 _LEAD_IN_WINDOWS = 4
 
-Samples = npt.NDArray[np.float32]
 State = npt.NDArray[np.float32]
 
 

@@ -1,4 +1,4 @@
-"""The shape of sound in this project: one-dimensional int16 arrays, and the 20 ms frame."""
+"""The shape of sound in this project: one-dimensional arrays, int16 on a line and float32 for models, and the 20 ms frame."""
 
 from functools import lru_cache
 
@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 Pcm = npt.NDArray[np.int16]
 """Mono samples, 16 bit, shape (n,)."""
+Samples = npt.NDArray[np.float32]
+"""Mono samples in −1..1, shape (n,): what models take and give."""
 
 FRAMES_PER_SECOND = 50
 """Every frame that is pulled, pushed or gated is a fiftieth of a second."""

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import butter, sosfilt  # type: ignore[import-untyped]
 
-from media.frames import Pcm
+from media.frames import Pcm, Samples
 from media.g711 import decode_ulaw, encode_ulaw
 from media.resample import Resampler
 
 RATE_HZ = 16_000
-Samples = npt.NDArray[np.float32]
 """Mono, 16 kHz, −1..1."""
 
 PROMPTS = Path("/usr/share/asterisk/sounds/en_US_f_Allison")

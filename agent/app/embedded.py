@@ -11,11 +11,11 @@ from threading import Lock
 import numpy as np
 
 from agent.clock import Clock, LoopClock, stopwatch_us, thread_cpu_us
-from agent.compute import Compute, Kind, ThreadCompute
+from agent.compute import Cancelled, Compute, Kind, ThreadCompute, never
 from agent.ears.embedded import EarModels, EmbeddedEars
 from agent.ears.finished import prepare
 from agent.ears.hearing import FIRST_PARTIAL_US, PARTIAL_EVERY_US
-from agent.ears.recogniser import Recogniser, Samples
+from agent.ears.recogniser import Recogniser
 from agent.ears.speaker import SpeakerModel
 from agent.ears.turn_model import TurnModel
 from agent.frontends.base import UNIT_RATE_HZ
@@ -33,10 +33,11 @@ from agent.mouth.hibari_voice import HibariVoice
 from agent.mouth.mouth import Mouth
 from agent.mouth.phonemes import Pronouncer
 from agent.mouth.piper_voice import PiperVoice
-from agent.mouth.voice import Cancelled, Rendered, Voice, never
+from agent.mouth.voice import Rendered, Voice
 from agent.speech import SpokenLine
 from agent.timeline.kinds import Role
 from agent.weights.store import check_model, model_file
+from media.frames import Samples
 from media.resample import Resampler
 
 log = get_logger("venus.worker")

@@ -8,13 +8,11 @@ is, and from this follows how much silence it takes. If the voice comes back bef
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from agent.frontends.base import UNIT_RATE_HZ, Unit
 from agent.timeline.events import Transcript, TurnProbability, VoiceContinued, VoicePaused, VoiceStarted, VoiceStopped
 from agent.timeline.kinds import Span
-
-Sound = npt.NDArray[np.float32]
+from media.frames import Samples
 
 FIRST_PARTIAL_US = 240_000
 """From the onset of the voice to the first partial."""
@@ -22,7 +20,7 @@ PARTIAL_EVERY_US = 320_000
 PARTIAL_OVER_US = 160_000
 """The same while we speak: the floor needs to know what kind of sound it is."""
 PREROLL_US = 200_000
-"""Sound before the detected onset that is read as well."""
+"""Samples before the detected onset that is read as well."""
 LONG_US = 10_000_000
 """A turn that goes on longer than this is read in pieces: what was read at a pause stands."""
 LONGEST_US = 14_000_000
@@ -38,7 +36,7 @@ class Read:
     """Read `pcm` (16 kHz, from `from_us` on) and say so with `Hearing.read`: a part of a turn whose voice sounds."""
 
     covers: Span
-    pcm: Sound
+    pcm: Samples
     from_us: int
 
 
@@ -47,7 +45,7 @@ class Look:
     """Read `pcm` and judge whether the turn is over; say so with `Hearing.looked`. The voice paused."""
 
     covers: Span
-    pcm: Sound
+    pcm: Samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class Turn:
     """A turn is over: what was read of its last piece, for the speaker's score."""
 
     covers: Span
-    pcm: Sound
+    pcm: Samples
 
 
 Act = Read | Look | Drop | Turn | Transcript | TurnProbability
@@ -80,7 +78,7 @@ class _Tape:
     """The newest sound, by the call's clock."""
 
     def __init__(self) -> None:
-        self._chunks: list[Sound] = []
+        self._chunks: list[Samples] = []
         self._from_us = self.to_us = 0
 
     def push(self, unit: Unit) -> None:
@@ -104,7 +102,7 @@ class _Tape:
         """Where the sound begins."""
         return self._from_us
 
-    def cut(self, from_us: int) -> Sound:
+    def cut(self, from_us: int) -> Samples:
         """Everything from `from_us` on."""
         whole = np.concatenate(self._chunks)
         return whole[max(0, from_us - self._from_us) * UNIT_RATE_HZ // 1_000_000 :]

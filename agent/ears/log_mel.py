@@ -6,6 +6,8 @@ As `transformers.WhisperFeatureExtractor(chunk_length=8)` with `do_normalize` co
 import numpy as np
 import numpy.typing as npt
 
+from media.frames import Samples
+
 RATE_HZ = 16_000
 SECONDS = 8
 MELS = 80
@@ -17,7 +19,6 @@ _VARIANCE_AT_LEAST = 1e-7
 _POWER_AT_LEAST = 1e-10
 _DYNAMIC_RANGE = 8.0  # decades below the loudest value
 
-Samples = npt.NDArray[np.float32]
 Features = npt.NDArray[np.float32]
 _Matrix = npt.NDArray[np.float64]
 

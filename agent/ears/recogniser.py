@@ -4,7 +4,7 @@ One read is one utterance. The decoder's own probabilities come with it: how sur
 sentence for finished.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from agent.compute import Cancelled, never
 from agent.ears.pieces import END, START, Pieces, text_of
 from agent.onnx import open_session
+from media.frames import Samples
 
 RATE_HZ = 16_000
 LONGEST_S = 15.0
@@ -33,8 +35,6 @@ _OF_DECODER, _OF_ENCODER = (
 )
 _LONGEST_LOOP = 12
 _LOOP_AT_LEAST = 9
-
-Samples = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,6 @@ class _Choice:
     end: float
 
 
-def _never() -> bool:
-    return False
-
-
 class Recogniser:
     """Safe to call from several threads."""
 
@@ -102,7 +98,7 @@ class Recogniser:
         self._decoder = open_session(folder / "decoder_model_merged.ort")
         self._pieces = Pieces(folder / "tokenizer.bin")
 
-    def read(self, pcm: Samples, cancelled: Callable[[], bool] = _never) -> Reading:
+    def read(self, pcm: Samples, cancelled: Cancelled = never) -> Reading:
         """What is said in `pcm` (16 kHz mono, −1..1): one utterance, with little silence around it.
 
         `cancelled` is asked before each step (5 ms of work per second of sound, then 2 to 3 ms for each token): once it says so,

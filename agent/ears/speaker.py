@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 from agent.ears.log_mel import slaney_filters
 from agent.errors import Refused
+from media.frames import Samples
 
 RATE_HZ = 16_000
 SIZE = 256
@@ -27,7 +28,6 @@ _LEVEL = 10 ** (
     -30 / 20
 )  # root mean square that all sound is brought to; the original lifts quiet sound only, and hears loudness
 
-Samples = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float32]
 _Array = npt.NDArray[np.float32]
 

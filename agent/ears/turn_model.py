@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from agent.ears.log_mel import SECONDS, Samples, log_mel
+from agent.ears.log_mel import SECONDS, log_mel
 from agent.onnx import open_session
+from media.frames import Samples
 
 LONGEST_S = SECONDS
 """It hears no more than the end of a turn, seconds."""

@@ -84,12 +84,6 @@ def build(documents: Documents, encoder: Encoder, cache_folder: Path | None = No
     )
 
 
-def default_cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/venus-line/knowledge`, by default below `~/.cache`."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if home.startswith("/") else Path.home() / ".cache") / "venus-line" / "knowledge"
-
-
 def _key(passages: Sequence[Passage], vocabulary: Vocabulary, encoder: Encoder) -> str:
     """A digest of all that is encoded and of what encodes it: documents that changed find no cache."""
     digest = hashlib.sha256(f"{FORM}\0{encoder.identity}\0".encode())

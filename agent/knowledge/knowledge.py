@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from agent import places
 from agent.errors import Refused
 from agent.knowledge.answer import compose
 from agent.knowledge.dialogue import Dialogue
@@ -12,7 +13,7 @@ from agent.knowledge.documents import Signature, read_folder, signature
 from agent.knowledge.encoder import Encoder
 from agent.knowledge.everyday import plainly
 from agent.knowledge.fitted import KNOWN_FROM, RELATED_FROM
-from agent.knowledge.index import Index, build, default_cache_folder
+from agent.knowledge.index import Index, build
 from agent.knowledge.passages import Finding, Passage, Severity
 from agent.knowledge.question import Wanted, bounded, gives
 from agent.knowledge.search import Ranking, search
@@ -74,7 +75,7 @@ class Knowledge:
     @classmethod
     def load(cls, folder: Path, encoder: Encoder, cache_folder: Path | None = None) -> "Knowledge":
         """Read and index the folder; seconds when it changed since the last time. Raises `Refused` when nothing can be read."""
-        return cls(folder, encoder, cache_folder or default_cache_folder())
+        return cls(folder, encoder, cache_folder or places.cache_folder() / "knowledge")
 
     @property
     def findings(self) -> tuple[Finding, ...]:

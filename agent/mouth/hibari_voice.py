@@ -16,11 +16,13 @@ import numpy.typing as npt
 from hibari import dsp  # type: ignore[import-untyped]
 from hibari.tts import ASSETS  # type: ignore[import-untyped]
 
+from agent.compute import Cancelled, never
 from agent.mouth.phonemes import PUNCTUATION, Phrase, Pronouncer
 from agent.mouth.rendering import Sounded, estimated_words, render_phrases
-from agent.mouth.sound import Samples, Timed, last_sound
-from agent.mouth.voice import Cancelled, FaultTold, Rendered, never
+from agent.mouth.sound import Timed, last_sound
+from agent.mouth.voice import FaultTold, Rendered
 from agent.onnx import Session, open_bytes, outputs_of
+from media.frames import Samples
 
 RATE_HZ = 24_000
 MODEL_SHA256 = "5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8"

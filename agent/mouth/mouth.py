@@ -5,11 +5,12 @@ from threading import Lock
 
 import numpy as np
 
+from agent.compute import Cancelled, never
 from agent.errors import Fault
 from agent.line import Pcm
 from agent.logs import get_logger
 from agent.mouth.clauses import Clause, ClauseSplitter
-from agent.mouth.voice import Cancelled, Rendered, Voice, never
+from agent.mouth.voice import Rendered, Voice
 from agent.speech import SpokenLine
 from agent.timeline.kinds import Alignment, Role, Word
 from media.resample import Resampler

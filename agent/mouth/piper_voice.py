@@ -12,13 +12,14 @@ import numpy.typing as npt
 import onnxruntime  # type: ignore[import-untyped]
 from pydantic import BaseModel, ValidationError
 
+from agent.compute import Cancelled, never
 from agent.errors import Refused
 from agent.mouth.espeak_symbols import espeak_symbols
 from agent.mouth.phonemes import Phrase, Pronouncer
 from agent.mouth.rendering import Sounded, estimated_words, render_phrases
-from agent.mouth.sound import Samples
-from agent.mouth.voice import Cancelled, Rendered, never
+from agent.mouth.voice import Rendered
 from agent.onnx import open_session
+from media.frames import Samples
 
 MODEL, CONFIG = "en_US-joe-medium.onnx", "en_US-joe-medium.onnx.json"
 _START, _PAD, _END = "^", "_", "$"

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from agent.compute import Cancelled
 from agent.mouth.phonemes import Phrase, Pronunciation
-from agent.mouth.sound import Samples, Timed, levelled, loud_span, trimmed
-from agent.mouth.voice import Cancelled, Rendered
+from agent.mouth.sound import Timed, levelled, loud_span, trimmed
+from agent.mouth.voice import Rendered
 from agent.timeline.kinds import Alignment, Word
+from media.frames import Samples
 
 PAUSE_BETWEEN_PHRASES_S = 0.15
 _LENGTHS = dict.fromkeys("ˈˌː ", 0.0) | dict.fromkeys("AIOQWYʤʧ", 1.4) | dict.fromkeys(",;:—()", 4.0) | dict.fromkeys(".!?…", 8.0)

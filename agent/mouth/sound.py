@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agent.line import Pcm
+from media.frames import Samples
 
-Samples = npt.NDArray[np.float32]
 """Mono, −1..1."""
 
 BLOCKS_PER_SECOND = 100

@@ -6,11 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
+from agent.compute import Cancelled
 from agent.line import Pcm
 from agent.timeline.kinds import Alignment, Word
-
-Cancelled = Callable[[], bool]
-"""Asked between steps of the work; once it says True the rest is not done."""
 
 FaultTold = Callable[[str], None]
 """Called with one sentence for each counted fault, in the thread that renders."""
@@ -52,8 +50,3 @@ class Voice(Protocol):
 
         Blocking: call it in a thread. Once `cancelled()`, the result is empty. Takes any text.
         """
-
-
-def never() -> bool:
-    """For work that nobody cancels."""
-    return False

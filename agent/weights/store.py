@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from agent.errors import Fault, Refused
+from agent.places import cache_folder
 from agent.weights.catalogue import INSTALLED_UNASKED, Model, ModelFile, find_model
 
 
@@ -35,17 +36,14 @@ class Problem:
 
 
 def models_folder() -> Path:
-    """`VENUS_MODELS_DIR`, else `venus-line/models` in the user's cache folder (XDG). It need not exist.
-
-    Raises Refused when neither is known.
-    """
+    """`VENUS_MODELS_DIR`, else `models` in `agent.places.cache_folder`; need not exist. Raises Refused when neither is known."""
+    chosen = os.environ.get("VENUS_MODELS_DIR")
+    if not chosen:
+        return cache_folder() / "models"
     try:
-        if chosen := os.environ.get("VENUS_MODELS_DIR"):
-            return Path(chosen).expanduser().absolute()
-        cache = Path(os.environ.get("XDG_CACHE_HOME", ""))  # the standard has it ignored unless absolute
-        return (cache if cache.is_absolute() else Path.home() / ".cache") / "venus-line" / "models"
+        return Path(chosen).expanduser().absolute()
     except RuntimeError as error:
-        raise Refused("this user has no home folder: say where the models are with VENUS_MODELS_DIR") from error
+        raise Refused(f"VENUS_MODELS_DIR is {chosen!r}, and that user has no home folder: give the whole path") from error
 
 
 def model_file(model: str, file: str) -> Path:

@@ -11,15 +11,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import yaml
 
+from agent.compute import never
 from agent.mouth.piper_voice import PiperOptions, PiperVoice
-from agent.mouth.voice import never
+from agent.places import cache_folder
 from agent.weights.store import model_file
+from media.frames import Samples
 from tests.voice_sounds import RATE_HZ, to_rate
-
-Samples = npt.NDArray[np.float32]
 
 QUESTIONS = Path(__file__).parents[1] / "bench" / "voice"
 MANNERS = (
@@ -102,8 +101,7 @@ LOUD = 10 ** (-50 / 20)
 
 
 def _kept() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "venus-line" / "callers"
+    folder = cache_folder() / "callers"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

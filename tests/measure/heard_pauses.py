@@ -17,6 +17,7 @@ import numpy.typing as npt
 import yaml
 from scipy.signal import resample_poly  # type: ignore[import-untyped]
 
+from agent.compute import never
 from agent.ears.finished import last_word_certainty
 from agent.ears.hearing import Drop, Hearing, Judgement, Look
 from agent.ears.recogniser import Recogniser
@@ -24,7 +25,7 @@ from agent.ears.turn_model import TurnModel
 from agent.frontends.base import UNIT_RATE_HZ, Unit
 from agent.intake import Intake
 from agent.line import MediaFrame, MediaState
-from agent.mouth.voice import Voice, never
+from agent.mouth.voice import Voice
 from agent.settings import TICK_US
 from agent.timeline.events import VoiceContinued, VoiceStarted
 from agent.voice_activity import SileroGate, SileroModel

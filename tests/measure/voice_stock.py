@@ -39,11 +39,12 @@ from pipecat.utils.time import time_now_iso8601
 from pipecat.workers.runner import WorkerRunner
 
 from agent.clock import LoopClock
+from agent.compute import never
 from agent.ears.recogniser import Recogniser
 from agent.errors import Fault
 from agent.line import Pcm
 from agent.mouth.hibari_voice import HibariVoice
-from agent.mouth.voice import Voice, never
+from agent.mouth.voice import Voice
 from agent.settings import TICK_US
 from agent.weights.store import model_file
 from tests.measure.callers import LOUD, Samples

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agent.clock import LoopClock
-from agent.compute import InlineCompute, Kind
+from agent.compute import Cancelled, InlineCompute, Kind
 from agent.errors import Capacity, Gone, Refused
 from agent.frontends.base import (
     BackendMessage,
@@ -29,7 +29,7 @@ from agent.mind.mind import TAKEN, Decision, Mind, Move
 from agent.mind.wording import Wording
 from agent.mouth.clauses import Clause
 from agent.mouth.mouth import Mouth
-from agent.mouth.voice import Cancelled, Rendered
+from agent.mouth.voice import Rendered
 from agent.timeline.events import Transcript, TurnProbability, VoiceContinued, VoiceStarted
 from agent.timeline.kinds import Alignment, Cause, Span, Word
 

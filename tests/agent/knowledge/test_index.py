@@ -8,7 +8,7 @@ import pytest
 
 from agent.errors import Refused
 from agent.knowledge.documents import read_folder
-from agent.knowledge.index import Arrays, build, default_cache_folder
+from agent.knowledge.index import Arrays, build
 from agent.knowledge.tensors import map_tensors
 from tests.agent.knowledge.fake_encoder import FakeEncoder
 
@@ -91,13 +91,6 @@ def test_tokens_belong_to_their_sentences(folder: Path, tmp_path: Path) -> None:
     assert parts[starts[0] : starts[1]].tolist() == [-1, 0, 1, 1, 1, 1, 2, 2, 2]
     assert index.owner.tolist() == [0, 0, 1, 1]
     assert index.first_sentence.tolist() == [0, 2, 4]
-
-
-def test_the_cache_stands_where_the_system_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    assert default_cache_folder() == Path("/caches/venus-line/knowledge")
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert default_cache_folder() == Path.home() / ".cache" / "venus-line" / "knowledge"
 
 
 @pytest.mark.parametrize(

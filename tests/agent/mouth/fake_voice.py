@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from agent.mouth.voice import Cancelled, Rendered
+from agent.compute import Cancelled
+from agent.mouth.voice import Rendered
 from agent.timeline.kinds import Alignment, Word
 
 WORD_US = 100_000

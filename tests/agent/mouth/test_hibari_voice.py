@@ -11,6 +11,7 @@ from hibari.tts import ASSETS  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.compute import never
 from agent.ears.recogniser import Recogniser
 from agent.line import Pcm
 from agent.mouth import hibari_voice
@@ -19,7 +20,7 @@ from agent.mouth.hibari_voice import RATE_HZ, HibariVoice, with_output
 from agent.mouth.mouth import Mouth
 from agent.mouth.phonemes import LONGEST_PHRASE, Pronouncer
 from agent.mouth.sound import LEVEL_DBFS, PEAK_DBFS
-from agent.mouth.voice import Rendered, never
+from agent.mouth.voice import Rendered
 from agent.timeline.kinds import Alignment
 from agent.weights.store import models_folder
 from tests.agent.mouth.reading_back import CALL_CENTRE, converted, heard, telephone, word_errors

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agent.compute import never
 from agent.ears.recogniser import Recogniser
 from agent.errors import Refused
 from agent.mouth.espeak_symbols import espeak_symbols
 from agent.mouth.phonemes import Pronouncer
 from agent.mouth.piper_voice import CONFIG, PiperOptions, PiperVoice
-from agent.mouth.voice import never
 from agent.timeline.kinds import Alignment
 from agent.weights.store import model_file, models_folder
 from tests.agent.mouth.reading_back import CALL_CENTRE, converted, heard, telephone, word_errors

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.compute import never
 from agent.mouth.phonemes import Phrase, Pronunciation, Slice
 from agent.mouth.rendering import PAUSE_BETWEEN_PHRASES_S, Sounded, estimated_words, render_phrases, written_words
 from agent.mouth.sound import Timed
-from agent.mouth.voice import never
 from agent.timeline.kinds import Alignment, Word
 
 pytestmark = pytest.mark.unit

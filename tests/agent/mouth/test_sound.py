@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from agent.mouth.sound import LEVEL_DBFS, PEAK_DBFS, Samples, Timed, last_sound, levelled, loud_span, trimmed
+from agent.mouth.sound import LEVEL_DBFS, PEAK_DBFS, Timed, last_sound, levelled, loud_span, trimmed
+from media.frames import Samples
 
 pytestmark = pytest.mark.unit
 
