@@ -11,7 +11,8 @@ HOW_CAN_I_HELP = "How can I help you?"
 ANYTHING_ELSE = "Is there anything else I can help you with?"
 STILL_THERE = "Yes, I can hear you."
 NO_PERSON = (
-    "I am an automated assistant, and I cannot put you through to a person on this call. You can ask me anything about us."
+    "I am an automated assistant, and I cannot put you through to a person on this call. "
+    "I can answer questions from the information I was given."
 )
 
 

@@ -90,7 +90,7 @@ class GroundedWording(Wording):
     async def _checked(self, decision: Decision, turn: str, memory: Memory) -> AsyncGenerator[Clause, None]:
         """Raises one of our errors where the model fails or says what it cannot know."""
         passages = _passages(decision)
-        facts = claims(f"{passages} {turn}")
+        checked = _Check(claims(f"{passages} {turn}"))
         splitter, held, unspoken, length = ClauseSplitter(), "", 0, 0
         async with aclosing(self._llm.stream(_request(passages, turn, memory))) as pieces:
             async for piece in pieces:
@@ -100,12 +100,12 @@ class GroundedWording(Wording):
                     raise UnusableAnswer(f"it said {unspoken} characters in one go")
                 for clause in splitter.push(without_reserved(ready)):
                     unspoken = 0
-                    yield _grounded(clause, facts)
+                    yield checked(clause)
         rest = [*splitter.push(without_reserved(held)), *splitter.flush()]
         if rest and length > LONGEST_WITHOUT_END and not rest[-1].text.endswith(_ENDS):
             raise UnusableAnswer("it was cut off where its tokens ran out")
         for clause in rest:
-            yield _grounded(clause, facts)
+            yield checked(clause)
 
 
 async def _in_time(answer: AsyncGenerator[Clause, None]) -> Clause | None:
@@ -125,11 +125,22 @@ def _whole_tags(text: str) -> tuple[str, str]:
     return text[:at], text[at:]
 
 
-def _grounded(clause: Clause, facts: frozenset[str]) -> Clause:
-    made_up = claims(clause.text) - facts
-    if made_up:
-        raise UnusableAnswer(f"it said {len(made_up)} numbers or days that stand in no passage")
-    return clause
+class _Check:
+    """One answer's clauses, each held against the passages and what was said of it before."""
+
+    def __init__(self, facts: frozenset[str]) -> None:
+        self._facts = facts
+        self._said: set[str] = set()
+
+    def __call__(self, clause: Clause) -> Clause:
+        """The clause. Raises `UnusableAnswer` for numbers or days that stand in no passage, and for what was said already."""
+        made_up = claims(clause.text) - self._facts
+        if made_up:
+            raise UnusableAnswer(f"it said {len(made_up)} numbers or days that stand in no passage")
+        if clause.text in self._said:
+            raise UnusableAnswer("it repeats itself")
+        self._said.add(clause.text)
+        return clause
 
 
 def claims(text: str) -> frozenset[str]:

@@ -192,3 +192,11 @@ def test_a_model_that_dribbles_does_not_keep_the_caller_waiting() -> None:
         outcome, took_us = runner.run(timed())
     assert outcome == (ANSWER, 1)
     assert took_us <= CLAUSE_WITHIN_S * 1e6
+
+
+async def test_a_model_that_goes_in_circles_is_stopped_at_the_first_repetition() -> None:
+    model = Model(*["We open at nine on Saturday mornings. "] * 20)
+    text, faults = await said(model)
+    assert text == f"We open at nine on Saturday mornings. {AGAIN}{ANSWER}"
+    assert faults == 1
+    assert model.closed
