@@ -92,6 +92,8 @@ def _files(folder: Path, quietly: bool = False) -> tuple[list[_File], list[Findi
     if not folder.is_dir():
         if quietly:
             return [], []
+        if folder.exists():
+            raise Refused(f"The knowledge folder {folder} is a file: give the folder that it lies in.")
         raise Refused(f"The knowledge folder {folder} is not there: make it and put Markdown files (*.md) into it.")
     root = folder.resolve()
     files: list[_File] = []

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,9 @@ from agent.knowledge.vocabulary import Vocabulary, collect
 FORM = 1
 """Raised when the arrays of a cache mean something else than before."""
 
+AT_ONCE = 64
+"""Texts that are encoded before progress is told again."""
+Told = Callable[[int, int], None]
 _SEAL = "seal"
 NO_TEXT, TITLE = -1, 0
 """Parts of a passage to which tokens belong; its sentences are 1, 2, ..."""
@@ -60,10 +63,15 @@ class Index:
     arrays: Arrays
 
 
-def build(documents: Documents, encoder: Encoder, cache_folder: Path | None = None) -> Index:
+def silently(done: int, total: int) -> None:
+    """For who watches no progress."""
+
+
+def build(documents: Documents, encoder: Encoder, cache_folder: Path | None = None, told: Told = silently) -> Index:
     """From the cache when it fits these documents and this encoder; otherwise anew (about 30 ms a sentence), and cached.
 
-    A cache that is damaged or cannot be written costs time, never the index.
+    `told(done, total)` is called now and then while encoding, with the texts that are done and all of them. A cache that is
+    damaged or cannot be written costs time, never the index.
     """
     passages = documents.passages
     vocabulary = collect(passages)
@@ -71,7 +79,7 @@ def build(documents: Documents, encoder: Encoder, cache_folder: Path | None = No
     path = cache_folder / f"{_key(passages, vocabulary, encoder)}.safetensors" if cache_folder else None
     arrays = _load(path) if path else None
     if arrays is None:
-        arrays = _encode(passages, vocabulary, encoder)
+        arrays = _encode(passages, vocabulary, encoder, told)
         if path:
             _save(arrays, path)
     return Index(
@@ -94,22 +102,35 @@ def _key(passages: Sequence[Passage], vocabulary: Vocabulary, encoder: Encoder) 
     return digest.hexdigest()[:32]
 
 
-def _encode(passages: Sequence[Passage], vocabulary: Vocabulary, encoder: Encoder) -> Arrays:
+def _encode(passages: Sequence[Passage], vocabulary: Vocabulary, encoder: Encoder, told: Told) -> Arrays:
+    sentences = [(passage.title, sentence) for passage in passages for sentence in passage.sentences]
+    done, total = 0, 2 * (len(passages) + len(sentences)) + len(vocabulary.terms)
+
+    def step(texts: int) -> None:
+        nonlocal done
+        done += texts
+        told(done, total)
+
+    def encoded(texts: Sequence[str]) -> Floats:
+        vectors = []
+        for start in range(0, len(texts), AT_ONCE):
+            vectors.append(encoder.encode(texts[start : start + AT_ONCE]))
+            step(len(vectors[-1]))
+        return np.concatenate(vectors) if vectors else encoder.encode([])
+
     readings, parts = [], []
     for passage in passages:
+        step(1)
         pieces = [f"{passage.title}.", *(sentence.text for sentence in passage.sentences)]
         (reading,) = encoder.read([" ".join(pieces)])
         readings.append(reading)
         parts.append(_parts(pieces, reading.spans))
-    sentences = [(passage.title, sentence) for passage in passages for sentence in passage.sentences]
     return Arrays(
-        titles=encoder.encode([passage.title for passage in passages]),
+        titles=encoded([passage.title for passage in passages]),
         passages=np.stack([reading.whole for reading in readings]),
-        sentences=encoder.encode([sentence.text for _, sentence in sentences]),
-        contexts=encoder.encode(
-            [f"{title}: {sentence.lead} {sentence.text}".replace("  ", " ") for title, sentence in sentences]
-        ),
-        terms=encoder.encode(vocabulary.terms),
+        sentences=encoded([sentence.text for _, sentence in sentences]),
+        contexts=encoded([f"{title}: {sentence.lead} {sentence.text}".replace("  ", " ") for title, sentence in sentences]),
+        terms=encoded(vocabulary.terms),
         tokens=np.concatenate([reading.tokens.astype(np.float16) for reading in readings]),
         token_parts=np.concatenate(parts),
         token_starts=np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64),

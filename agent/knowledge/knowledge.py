@@ -13,7 +13,7 @@ from agent.knowledge.documents import Signature, read_folder, signature
 from agent.knowledge.encoder import Encoder
 from agent.knowledge.everyday import plainly
 from agent.knowledge.fitted import KNOWN_FROM, RELATED_FROM
-from agent.knowledge.index import Index, build
+from agent.knowledge.index import Index, Told, build, silently
 from agent.knowledge.passages import Finding, Passage, Severity
 from agent.knowledge.question import Wanted, bounded, gives
 from agent.knowledge.search import Ranking, search
@@ -66,16 +66,19 @@ class Found:
 class Knowledge:
     """Any number of threads may ask at once: each question is answered from one immutable index."""
 
-    def __init__(self, folder: Path, encoder: Encoder, cache_folder: Path) -> None:
+    def __init__(self, folder: Path, encoder: Encoder, cache_folder: Path, told: Told = silently) -> None:
         self._folder, self._encoder, self._cache_folder = folder, encoder, cache_folder
         self._scale = thing_scale(encoder)
         self._refreshing = Lock()
-        self._signature, self._index, self._findings = self._read()
+        self._signature, self._index, self._findings = self._read(told)
 
     @classmethod
-    def load(cls, folder: Path, encoder: Encoder, cache_folder: Path | None = None) -> "Knowledge":
-        """Read and index the folder; seconds when it changed since the last time. Raises `Refused` when nothing can be read."""
-        return cls(folder, encoder, cache_folder or places.cache_folder() / "knowledge")
+    def load(cls, folder: Path, encoder: Encoder, cache_folder: Path | None = None, told: Told = silently) -> "Knowledge":
+        """Read and index the folder; seconds when it changed since the last time, of which `told(done, total)` is called.
+
+        Raises `Refused` when nothing can be read.
+        """
+        return cls(folder, encoder, cache_folder or places.cache_folder() / "knowledge", told)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -113,10 +116,10 @@ class Knowledge:
                 self._findings = (Finding(Severity.ERROR, self._folder.name, 0, str(refusal)),)
             return True
 
-    def _read(self) -> tuple[Signature, Index, tuple[Finding, ...]]:
+    def _read(self, told: Told = silently) -> tuple[Signature, Index, tuple[Finding, ...]]:
         seen = signature(self._folder)  # before reading: a change while we read is seen next time
         documents = read_folder(self._folder)
-        return seen, build(documents, self._encoder, self._cache_folder), documents.findings
+        return seen, build(documents, self._encoder, self._cache_folder, told), documents.findings
 
 
 def _found(ranking: Ranking) -> Found:

@@ -121,3 +121,10 @@ def test_windows_line_ends_and_a_byte_order_mark_are_fine(tmp_path: Path) -> Non
 
 def test_the_example_clinic_has_nothing_to_complain_about() -> None:
     assert check(Path(__file__).parents[3] / "examples" / "clinic" / "knowledge") == []
+
+
+def test_a_file_in_place_of_the_folder_is_called_one(tmp_path: Path) -> None:
+    file = tmp_path / "hours.md"
+    file.write_text("# Hours\n\nWe are open.\n")
+    with pytest.raises(Refused, match="is a file: give the folder that it lies in"):
+        read_folder(file)

@@ -116,3 +116,13 @@ def test_hostile_headers_are_refused(tmp_path: Path, header: bytes) -> None:
 def test_a_missing_tensor_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="cannot be opened"):
         map_tensors(tmp_path / "none")
+
+
+def test_progress_is_told_to_its_end_and_not_for_a_cache_that_fits(folder: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    build(read_folder(folder), FakeEncoder(), tmp_path, lambda done, total: told.append((done, total)))
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] == told[-1][1]
+    told.clear()
+    build(read_folder(folder), FakeEncoder(), tmp_path, lambda done, total: told.append((done, total)))
+    assert told == []
