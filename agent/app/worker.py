@@ -18,6 +18,7 @@ from agent import logs
 from agent.app.supervised import end_with_supervisor, runtime_folder
 from agent.clock import Clock, LoopClock
 from agent.errors import Refused, VenusError
+from agent.frontends.address import check_address, check_unused
 from agent.frontends.base import Ears, Frontend, LineVoice
 from agent.frontends.remote import WorkerHealth, connect_worker
 from agent.frontends.script import load_script
@@ -84,6 +85,8 @@ def worker(
         raise typer.BadParameter("give one of --script and --knowledge: a scripted agent knows its script")
     end_with_supervisor()
     wanted = _slots(slots)
+    if listen:  # before the models are loaded
+        check_unused(check_address(listen))
     hosted = _scripted(script) if script else _embedded(knowledge)
     with ExitStack() as stack:
         address = listen or f"unix:{stack.enter_context(runtime_folder())}/worker.sock"

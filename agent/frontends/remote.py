@@ -177,7 +177,9 @@ async def connect_worker(address: str) -> AsyncIterator[RemoteWorker]:
         try:
             info = await rpc.FrontendStub(channel).Info(pb.InfoRequest(), timeout=WITHIN_S, wait_for_ready=True)
         except BROKEN as error:
-            raise Gone(f"no worker at {address}: {_lost(error)}") from None
+            silent = isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            why = f"nothing answered there within {WITHIN_S:g} s" if silent else _lost(error)
+            raise Gone(f"no worker at {address}: {why}; start one with `venus worker --listen {address}`") from None
         yield RemoteWorker(channel, wire.read_info(info))
     finally:
         await channel.close(None)

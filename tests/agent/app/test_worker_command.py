@@ -175,12 +175,24 @@ async def _one_call(address: str) -> None:
         await (await remote.frontend.open(Brief("c"))).close()
 
 
+def test_a_wrong_address_is_refused_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loading(_: Path | None) -> Hosted:
+        raise AssertionError("the models were loaded for an address that cannot be used")
+
+    monkeypatch.setattr(command, "_embedded", loading)
+    monkeypatch.setattr(command, "end_with_supervisor", lambda: None)
+    done = CliRunner().invoke(app, ["worker", "--listen", "0.0.0.0:1"])
+    assert isinstance(done.exception, Refused)
+    assert "workers are reached on this machine only" in str(done.exception)
+
+
 @pytest.mark.parametrize("question", ["health", "drain"])
 def test_where_no_worker_is_the_sentence_says_so(question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.frontends.remote.WITHIN_S", 0.2)
     done = CliRunner().invoke(app, ["worker", question, f"unix:{tmp_path}/none.sock"])
     assert isinstance(done.exception, Gone)
     assert "no worker at unix:" in str(done.exception)
+    assert "nothing answered there within 0.2 s; start one with `venus worker --listen unix:" in str(done.exception)
     done = CliRunner().invoke(app, ["worker", question, "elsewhere:1"])
     assert isinstance(done.exception, VenusError)
     assert "this machine only" in str(done.exception)
