@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -18,10 +18,12 @@ from agent.ears.hearing import FIRST_PARTIAL_US, PARTIAL_EVERY_US
 from agent.ears.recogniser import Recogniser
 from agent.ears.speaker import SpeakerModel
 from agent.ears.turn_model import TurnModel
+from agent.errors import VenusError
 from agent.frontends.base import UNIT_RATE_HZ
 from agent.frontends.cascade import UNIT_US, CascadeFrontend, CascadeParts
 from agent.knowledge import Finding, Knowledge, MiniLM
-from agent.llm import llm_from_environment
+from agent.knowledge.index import Told, silently
+from agent.llm import Llm, LlmRequest, Message, llm_from_environment
 from agent.llm.settings import GGUF as LLM_GGUF
 from agent.llm.settings import URL as LLM_URL
 from agent.logs import get_logger
@@ -44,7 +46,7 @@ log = get_logger("venus.worker")
 
 FRESH_EVERY_US = 5_000_000
 """How often documents are looked at for changes."""
-WEIGHTS = ("moonshine-tiny-en", "smart-turn", "resemblyzer", "hibari")
+WEIGHTS = ("moonshine-tiny-en", "smart-turn", "resemblyzer", "hibari", "piper-joe")
 """What every worker needs; the sentence embeddings only where there are documents."""
 
 
@@ -140,8 +142,11 @@ class MouthVoice:
         return await asyncio.to_thread(self._mouth.line, text, role, must_hear)
 
 
-def load_models(options: EmbeddedOptions) -> Models:
-    """Check and load all weights; takes seconds. Raises `Refused` with the command that mends what is wrong."""
+def load_models(options: EmbeddedOptions, told: Told = silently) -> Models:
+    """Check and load all weights; takes seconds, and longer for documents that changed: `told(done, total)` says how far it is.
+
+    Raises `Refused` with the command that mends what is wrong.
+    """
     for model in WEIGHTS:
         check_model(model)
     ears = EarModels(
@@ -151,7 +156,7 @@ def load_models(options: EmbeddedOptions) -> Models:
     )
     voice = HibariVoice()
     second = SecondVoice(model_file("piper-joe", "en_US-joe-medium.onnx").parent, voice.pronouncer)
-    models = Models(ears, Mind(_knowledge(options.knowledge)), Mouth(voice, second, options.output_rate_hz), voice)
+    models = Models(ears, Mind(_knowledge(options.knowledge, told)), Mouth(voice, second, options.output_rate_hz), voice)
     prepare()
     models.turn_seconds()  # the first run of each model is slower
     return models
@@ -165,17 +170,39 @@ async def embedded(models: Models) -> AsyncIterator[tuple[CascadeFrontend, Embed
     clock = LoopClock()
     refreshing = asyncio.create_task(_keep_fresh(models.mind.knowledge, clock))
     try:
-        async with AsyncExitStack() as stack:
-            wording = Wording()
-            if os.environ.get(LLM_URL) or os.environ.get(LLM_GGUF):
-                llm = llm_from_environment(clock)
-                await stack.enter_async_context(llm)
-                wording = GroundedWording(llm)
+        async with chosen_wording(clock) as wording:
             yield models.host(compute, wording)
     finally:
         refreshing.cancel()
         await asyncio.gather(refreshing, return_exceptions=True)
         compute.close()
+
+
+@asynccontextmanager
+async def chosen_wording(clock: Clock) -> AsyncIterator[Wording]:
+    """By the language model that the environment names, if it names one; it is asked something once, and a failure is logged."""
+    if not (os.environ.get(LLM_URL) or os.environ.get(LLM_GGUF)):
+        yield Wording()
+        return
+    async with llm_from_environment(clock) as llm:
+        trying = asyncio.create_task(_try_out(llm))
+        try:
+            yield GroundedWording(llm)
+        finally:
+            trying.cancel()
+            await asyncio.gather(trying, return_exceptions=True)
+
+
+async def _try_out(llm: Llm) -> None:
+    """One word, so that an operator hears of a wrong address or key before a caller's answer needs it."""
+    try:
+        async with aclosing(llm.stream(LlmRequest((Message("user", "Say yes."),), max_tokens=4))) as pieces:
+            async for _ in pieces:
+                break
+    except VenusError as error:
+        log.warning("the language model does not answer: answers are told as the documents word them", because=str(error))
+    else:
+        log.info("the language model answers")
 
 
 async def _keep_fresh(knowledge: Knowledge | None, clock: Clock) -> None:
@@ -194,9 +221,9 @@ def _took_us(work: Callable[[], object]) -> int:
     return stopwatch_us() - began_us
 
 
-def _knowledge(folder: Path | None) -> Knowledge | None:
+def _knowledge(folder: Path | None, told: Told) -> Knowledge | None:
     if folder is None:
         return None
     check_model("minilm")
     encoder = MiniLM(model_file("minilm", "model.safetensors"), model_file("minilm", "tokenizer.json"))
-    return Knowledge.load(folder, encoder)
+    return Knowledge.load(folder, encoder, told=told)

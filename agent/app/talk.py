@@ -7,16 +7,18 @@ result arrives after what such a run takes on this machine, so that the times sh
 import asyncio
 import wave
 from collections.abc import Iterator
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from rich.cells import cell_len
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from agent.app.calls import make_calls_dir
-from agent.app.embedded import EmbeddedOptions, Models, load_models
+from agent.app.embedded import EmbeddedOptions, Models, chosen_wording, load_models
 from agent.app.lines import plain
 from agent.app.rehearse import Staged, stage
 from agent.clock import LoopClock, stopwatch_us
@@ -27,8 +29,9 @@ from agent.frontends.tone import load_wav
 from agent.line import Pcm
 from agent.lines import CallLines
 from agent.mind.memory import Memory
-from agent.mind.mind import Mind
-from agent.mind.wording import in_clauses
+from agent.mind.mind import Decision, Mind
+from agent.mind.wording import Wording
+from agent.mouth.clauses import Clause
 from agent.record.inline import InlineRecorder
 from agent.tasks import install_task_factory
 from agent.ticker import Ticker
@@ -79,8 +82,7 @@ def run(console: Console, texts: list[str], options: TalkOptions) -> None:
     if options.record:
         make_calls_dir(options.record, "--record")
     sound = load_wav(options.wav, RATE_HZ) if options.wav else None
-    with console.status("Loading the models"):
-        models = load_models(EmbeddedOptions(options.knowledge, RATE_HZ))
+    models = _loaded(console, options.knowledge)
     for finding in models.findings:
         console.print(Text(f"  {plain(str(finding))}", style="yellow"))
     said = _sound(console, models, options, len(sound)) if sound is not None else _typed(console, models, texts)
@@ -89,10 +91,52 @@ def run(console: Console, texts: list[str], options: TalkOptions) -> None:
         console.print(Text.assemble(("sound  ", "dim"), str(options.out)))
 
 
+def _loaded(console: Console, knowledge: Path | None) -> Models:
+    """The models; documents that have not been read before take up to a minute and a half, and show how far they are."""
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Loading the models", total=None)
+
+        def told(done: int, total: int) -> None:
+            progress.update(task, description="Reading the documents", completed=done, total=total)
+
+        return load_models(EmbeddedOptions(knowledge, RATE_HZ), told)
+
+
 # --- text -------------------------------------------------------------------------------------------------------------------
 
 
+class _Words:
+    """The clauses of answers, by a language model where the environment names one.
+
+    Its loop runs only while they are worked out, so that a Ctrl-C at the prompt stays one.
+    """
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self._runner, self._open = runner, AsyncExitStack()
+        self._wording = runner.run(self._enter())
+
+    async def _enter(self) -> Wording:
+        return await self._open.enter_async_context(chosen_wording(LoopClock()))
+
+    def clauses(self, decision: Decision, turn: str, memory: Memory) -> list[Clause]:
+        """All of what is said to `turn`."""
+
+        async def gathered() -> list[Clause]:
+            return [clause async for clause in self._wording.clauses(decision, turn, memory)]
+
+        return self._runner.run(gathered())
+
+    def close(self) -> None:
+        self._runner.run(self._open.aclose())
+
+
 def _typed(console: Console, models: Models, texts: list[str]) -> Pcm:
+    with asyncio.Runner() as runner, closing(_Words(runner)) as words:
+        return _conversation(console, models, texts, words)
+
+
+def _conversation(console: Console, models: Models, texts: list[str], words: _Words) -> Pcm:
     memory, sounds = Memory(), [np.zeros(0, np.int16)]
     for text in texts or _lines(console):
         if len(text) > LONGEST_TEXT:
@@ -105,11 +149,13 @@ def _typed(console: Console, models: Models, texts: list[str]) -> Pcm:
             _say(console, "you", text)
         began_us = stopwatch_us()
         decision = models.mind.decide(text, 1.0, memory)
+        clauses = words.clauses(decision, text, memory.copy())
+        said = " ".join(clause.text for clause in clauses)
         Mind.learn(text, decision, memory)
-        memory.said(decision.text)
-        sounds += [models.mouth.speak(clause).pcm for clause in in_clauses(decision.text)]
+        memory.said(said)
+        sounds += [models.mouth.speak(clause).pcm for clause in clauses]
         source = decision.found.source if decision.found and decision.found.is_known else decision.move.value
-        _say(console, "agent", decision.text, f"{source}, {(stopwatch_us() - began_us) // 1000} ms")
+        _say(console, "agent", said, f"{source}, {(stopwatch_us() - began_us) // 1000} ms")
     return np.concatenate(sounds)
 
 

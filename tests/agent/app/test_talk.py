@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from agent.app import talk
 from agent.app.cli import app
-from agent.app.embedded import EmbeddedOptions, load_models
+from agent.app.embedded import EmbeddedOptions, Models, load_models
 from agent.errors import VenusError
 from agent.frontends.tone import load_wav
 from agent.line import Pcm
@@ -29,7 +29,9 @@ CLOSES = next(one for one in callers.questions("dev") if one.id == "q001")
 """Until when the clinic is open on a Friday."""
 
 
-_loaded = cache(load_models)
+@cache
+def _loaded(options: EmbeddedOptions) -> Models:
+    return load_models(options)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +45,7 @@ def _models() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(talk, "load_models", _loaded)
+    monkeypatch.setattr(talk, "load_models", lambda options, told: _loaded(options))
     monkeypatch.setattr("agent.app.cli.console.width", 1_000)  # what is said stays on one line
 
 
