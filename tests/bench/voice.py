@@ -194,6 +194,8 @@ def _four(seen: Seen) -> FigureRow:
     times = _times(seen.together)
     note = f"{len(times)} of {len(seen.together)} questions, four callers without a break; "
     note += f"p50 {median(times):.0f}, worst {max(times):.0f} ms"
+    silent = [f"{item.id} (heard as {asked.heard!r})" for item, asked in seen.together if asked.answer_ms is None]
+    note += f"; not answered after its end: {', '.join(silent) or 'none'}"
     return FigureRow("answer_p90_ms_4calls", round(float(np.percentile(times, 90))), "ms", 1_400, note=note)
 
 
