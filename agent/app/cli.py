@@ -152,9 +152,14 @@ def replay(
 
 
 @app.command()
-def doctor(calls: CallsDir = Path("calls")) -> None:
+def doctor(
+    calls: CallsDir = Path("calls"),
+    knowledge: Annotated[
+        Path | None, typer.Option(help="Look at the documents in this folder as well.", metavar="FOLDER")
+    ] = None,
+) -> None:
     """Check that this machine can carry calls, and say what to do where it cannot."""
-    raise typer.Exit(0 if doctor_command.run(console, calls) else 1)
+    raise typer.Exit(0 if doctor_command.run(console, calls, knowledge) else 1)
 
 
 @app.command()

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from agent.clock import LoopClock
 from agent.errors import Refused
+from agent.knowledge import check
 from agent.ticker import Ticker
 from agent.weights.catalogue import MODELS
 from agent.weights.store import State, models_folder, remedy, state_of
@@ -45,15 +46,15 @@ class _Idle:
         """Cannot happen."""
 
 
-def run(console: Console, calls_dir: Path) -> bool:
-    """Print what was found; True when all is well."""
+def run(console: Console, calls_dir: Path, knowledge: Path | None = None) -> bool:
+    """Print what was found; True when all is well. `knowledge`: documents to be looked at as well."""
     good = True
-    for look in (_python, _packages, _codec, _models, lambda: _disk(calls_dir), _pace):
+    for look in (_python, _packages, _codec, _models, lambda: _documents(knowledge), lambda: _disk(calls_dir), _pace):
         for finding in look():
             good = good and finding.good
             mark = Text("✓", style="green") if finding.good else Text("✗", style="bold red")
             row = Table.grid(padding=(0, 1, 0, 0))
-            row.add_row(mark, f"{finding.name:<8}", Text(finding.seen, style="dim" if finding.good else "default"))
+            row.add_row(mark, f"{finding.name:<9}", Text(finding.seen, style="dim" if finding.good else "default"))
             console.print(row)
             if not finding.good:
                 console.print(Text.assemble("  → ", finding.advice), style="yellow")
@@ -102,6 +103,18 @@ def _models() -> Iterator[Finding]:
         return
     seen = ", ".join(f"{model.name} {state}" for model, state in wrong.items()) or f"all there, in {folder}"
     yield Finding("models", not wrong, seen, ", ".join(dict.fromkeys(remedy(model) for model in wrong)))
+
+
+def _documents(folder: Path | None) -> Iterator[Finding]:
+    """Only read, not searched: a warning is something to look at, an error a file that answers nothing."""
+    if folder is None:
+        return
+    found = check(folder)
+    if not found:
+        yield Finding("documents", True, f"{folder}: all of them can be read, and none contradicts another")
+    for one in found:
+        place = f"{one.file}:{one.line}" if one.line else one.file
+        yield Finding("documents", False, f"{place}: {one.severity}", one.message)
 
 
 def _disk(calls_dir: Path) -> Iterator[Finding]:
